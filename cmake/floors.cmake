@@ -1,0 +1,22 @@
+# qklab_floor(NAME [floors and libraries below it ...]): one static library for src/NAME.
+# A floor links only what lies below it; tests/house checks the includes as well.
+function(qklab_floor name)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  if(NOT sources)
+    file(WRITE ${PROJECT_BINARY_DIR}/empty_${name}.cpp "")
+    set(sources ${PROJECT_BINARY_DIR}/empty_${name}.cpp)
+  endif()
+  add_library(qklab_${name} STATIC ${sources})
+  target_include_directories(qklab_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(qklab_${name} PUBLIC ${ARGN})
+  qklab_warnings(qklab_${name})
+endfunction()
+
+function(qklab_warnings target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
+                                           -Werror)
+  if(QKLAB_SANITIZE)
+    target_compile_options(${target} PUBLIC -fsanitize=${QKLAB_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${QKLAB_SANITIZE})
+  endif()
+endfunction()
