@@ -1,0 +1,53 @@
+# The front door. `make` alone lists what can be asked for; CMakePresets.json holds the builds themselves.
+RELEASE := build/release
+PYTHON := .venv/bin/python
+JOBS ?= $(shell nproc)
+CPP := $(shell find include src tests benchmarks examples -name '*.hpp' -o -name '*.cpp')
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test build bench lint format sanitize clean packages python configure
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: build python ## the first figure, theory against trained models (some minutes), into build/demo
+	@tools/demo.sh
+
+test: configure python ## every test, C++ and Python
+	@cmake --build --preset release
+	@tools/run_tests.sh
+
+build: configure ## the command, build/release/qklab, without running anything
+	@cmake --build --preset release --target qklab
+
+bench: configure ## every benchmark, one after another
+	@cmake --build --preset release --target all_benchmarks
+	@set -e; for benchmark in $(RELEASE)/bench_*; do echo "== $$benchmark"; $$benchmark; done
+
+lint: configure python ## layout and static analysis; changes nothing
+	clang-format --dry-run -Werror $(CPP)
+	$(PYTHON) -m ruff check
+	$(PYTHON) -m ruff format --check
+	@echo clang-tidy src
+	@find src -name '*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy -p $(RELEASE) --quiet
+
+format: python ## lay out all sources as `lint` and the tests want them
+	clang-format -i $(CPP)
+	$(PYTHON) -m ruff format
+
+sanitize: packages ## the C++ tests under the address and undefined-behaviour sanitizers
+	@cmake --preset sanitize
+	@cmake --build --preset sanitize --target all_tests
+	@ctest --preset sanitize --parallel 2 --no-tests=error
+
+packages: ## the system packages of tools/packages.txt (apt, through sudo when not root)
+	@tools/install_packages.sh
+
+python: packages ## the Python environment .venv of requirements.txt
+	@tools/python_environment.sh
+
+configure: packages
+	@cmake --preset release
+
+clean: ## remove builds and the Python environment
+	rm -rf build .venv
