@@ -1,0 +1,1 @@
+"""qklab: exact theory of single-head attention and the same models trained at finite size."""
