@@ -1,0 +1,25 @@
+#pragma once
+
+#include "qklab/channel/channel.hpp"
+
+namespace qklab {
+
+/// sigma(h) for a batch of samples. `scores` holds pair_count() rows of `count` values ([pair * count +
+/// sample]), `attention` gets T*T rows ([(a*T + b) * count + sample]). Real is float or double. Vectorised
+/// over samples.
+template <class Real>
+void attention(const Channel& channel, int count, const Real* scores, Real* attention);
+
+/// Squared loss of a batch and its gradient with respect to the packed scores (a <= b, each once).
+///
+/// Per sample the loss is sum_a [A_a C A_a^T - 2 A_a . R_a] with A = sigma(h); adding the constant ||y||^2
+/// gives
+/// ||y - A||_F^2 for C = I, R = y (task seq2lab) and ||y - A x||^2/d for C = x x^T/d, R = y x^T/d (task
+/// seq2seq). `correlation` is R ([(a*T + b) * count + sample]), `gram` is C packed like scores, or null for
+/// the identity. Identity with T = 1: h^2 C - 2 h R. Writes `gradient` (packed like scores) and returns the
+/// sum of the losses, accumulated in double in a fixed order.
+template <class Real>
+double loss_and_gradient(const Channel& channel, int count, const Real* scores, const Real* correlation,
+                         const Real* gram, Real* gradient);
+
+}  // namespace qklab
