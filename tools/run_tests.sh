@@ -4,7 +4,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 ctest --preset release --parallel 2 --no-tests=error
 cpp=$?
-.venv/bin/python -m pytest tests/house tests/python
+.venv/bin/python -m pytest
 python=$?
 
 [ "$cpp" -eq 0 ] && [ "$python" -eq 0 ]

@@ -1,0 +1,69 @@
+import re
+import subprocess
+
+from tree import ROOT, files
+
+# What CMake looks for, and the Debian package that brings it.
+BRINGS = {
+    "OpenMP": "g++",
+    "PkgConfig": "pkgconf",
+    "Eigen3": "libeigen3-dev",
+    "Boost": "libboost-dev",
+    "fmt": "libfmt-dev",
+    "nlohmann_json": "nlohmann-json3-dev",
+    "CLI11": "libcli11-dev",
+    "libhwy": "libhwy-dev",
+    "lbfgs": "liblbfgs-dev",
+    "lbfgs.h": "liblbfgs-dev",
+    "Random123/philox.h": "librandom123-dev",
+    "toml++/toml.h": "libtomlplusplus-dev",
+    "openblas": "libopenblas-openmp-dev",
+    "openblas_config.h": "libopenblas-openmp-dev",
+    "GTest": "libgtest-dev",
+    "benchmark": "libbenchmark-dev",
+}
+SOUGHT = re.compile(
+    r"find_package\((\w+)|pkg_check_modules\(\w+ (?:REQUIRED )?(?:IMPORTED_TARGET )?([\w.+-]+)"
+    r"|find_(?:path|library)\(\w+ ([\w.+/-]+)"
+)
+NOT_LIBRARIES = {"libomp-dev"}  # for clang-tidy only
+
+
+def listed():
+    lines = (ROOT / "tools" / "packages.txt").read_text().splitlines()
+    return [name for line in lines if (name := line.split("#")[0].strip())]
+
+
+def sought():
+    pages = [path for path in files() if path.suffix == ".cmake" or path.name == "CMakeLists.txt"]
+    return {"".join(found) for page in pages for found in SOUGHT.findall(page.read_text())}
+
+
+def test_every_library_that_cmake_seeks_is_a_listed_package():
+    assert sought() >= {"Eigen3", "libhwy", "lbfgs", "openblas"}
+    assert {name: BRINGS.get(name) for name in sought() if BRINGS.get(name) not in listed()} == {}
+
+
+def test_every_listed_library_is_sought():
+    libraries = {name for name in listed() if name.endswith("-dev")} - NOT_LIBRARIES
+    assert libraries - {BRINGS[name] for name in sought()} == set()
+
+
+def test_every_package_is_listed_once_with_its_reason():
+    assert len(listed()) == len(set(listed()))
+    lines = (ROOT / "tools" / "packages.txt").read_text().splitlines()
+    assert [line for line in lines if line and not line.startswith("#") and " # " not in line] == []
+
+
+def test_python_packages_are_pinned():
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert pins
+    assert [line for line in pins if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+
+
+def test_make_alone_only_lists_what_can_be_asked_for():
+    listing = subprocess.run(["make", "-C", ROOT], capture_output=True, text=True, check=True).stdout
+    assert {"make demo", "make test", "make lint"} <= {
+        " ".join(line.split()[:2]) for line in listing.splitlines()
+    }
