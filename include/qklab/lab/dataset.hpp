@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "qklab/core/problem.hpp"
+#include "qklab/core/progress.hpp"
+#include "qklab/lab/matrix.hpp"
+
+namespace qklab::lab {
+
+/// Training data in the form the squared loss needs (qklab/channel/attention_loss.hpp).
+///
+/// Real is the type of the tokens, float or double; labels are double in both, so that the loss keeps its
+/// digits.
+template <class Real>
+struct Dataset {
+  int dimension = 0;  ///< d
+  int tokens = 0;     ///< T
+  long samples = 0;   ///< n
+
+  /// x: token a of sample mu is the row mu * T + a of d entries.
+  std::vector<Real> inputs;
+  /// R, [(a * T + b) * n + mu]: the label y (seq2lab), or y x^T/d (seq2seq).
+  std::vector<double> correlation;
+  /// C, [pair * n + mu], pairs a <= b row by row: x x^T/d (seq2seq); empty stands for the identity (seq2lab).
+  std::vector<double> gram;
+  /// sum over mu of the part of the loss that does not depend on the prediction: ||y||_F^2 (seq2lab), or
+  /// ||y P||_F^2/d = Tr R C^-1 R^T (seq2seq), P the projector on the span of the sample's tokens.
+  double constant = 0;
+};
+
+/// n = sample_count(problem) samples of the teacher; sample mu is a function of (seed, mu) alone, whatever
+/// the number of threads, and float tokens are the rounded doubles of the same seed.
+///
+/// seq2lab: y = sigma(h0 + sqrt(noise_in) xi) + sqrt(noise_out) eta, xi symmetric with variance 1 + delta_ab,
+/// eta T x T iid. seq2seq: y = A0 x + sqrt(d noise_out) eta, A0 = sigma(h0 + sqrt(noise_in) xi), eta T x d
+/// iid; on the span of the tokens this is noise of variance noise_out on the attention matrix (docs/theory
+/// section 1). The part of y orthogonal to the tokens is fitted by no attention matrix and would add
+/// noise_out T (d - T) to every sample's loss, so it is left out of `constant`: losses of both tasks then
+/// have the same limit.
+///
+/// Throws InvalidParameter for a channel outside its domain and for seq2seq with T > d (the tokens must be
+/// linearly independent).
+template <class Real>
+Dataset<Real> draw_dataset(const Problem& problem, const Matrix& teacher, std::uint64_t seed,
+                           const ProgressCallback& progress = {});
+
+/// Bytes of the data set.
+double dataset_bytes(const Problem& problem, int bytes_per_real);
+
+}  // namespace qklab::lab

@@ -1,0 +1,168 @@
+#include "qklab/lab/objective.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gemm.hpp"
+#include "qklab/channel/attention_loss.hpp"
+#include "row_kernels.hpp"
+
+namespace qklab::lab {
+namespace {
+
+/// More chunks would cost memory (one gradient each), fewer would leave cores idle.
+constexpr int most_chunks = 64;
+
+int fitting_block(int tokens, int dimension, int width, int bytes_per_real);
+
+/// Rows of a data set (n entries each) cut to the samples first .. first + count - 1.
+void load_rows(const std::vector<double>& rows, long samples, long first, int count,
+               std::vector<double>& block);
+
+}  // namespace
+
+template <class Real>
+struct Objective<Real>::Workspace {
+  std::vector<Real> projections;  ///< Z = X W
+  std::vector<Real> mixed;        ///< M
+  std::vector<double> scores;
+  std::vector<double> gradient;
+  std::vector<double> correlation;
+  std::vector<double> gram;
+};
+
+template <class Real>
+struct Objective<Real>::ChunkSums {
+  double loss = 0;
+  double trace_gradient = 0;  ///< sum of G_aa
+};
+
+template <class Real>
+Objective<Real>::Objective(const Dataset<Real>& data, const Channel& channel, int width, double lambda,
+                           int block_samples)
+    : data_(data), channel_(checked(channel)), width_(width), lambda_(lambda) {
+  const int fitting =
+      block_samples > 0 ? block_samples : fitting_block(data.tokens, data.dimension, width, sizeof(Real));
+  block_ = static_cast<int>(std::min<long>(fitting, data.samples));
+  chunks_ = static_cast<int>(std::min<long>(most_chunks, (data.samples + block_ - 1) / block_));
+  weights_.resize(size());
+  chunk_gradients_.resize(weights_.size() * chunks_);
+}
+
+template <class Real>
+long Objective<Real>::size() const {
+  return static_cast<long>(data_.dimension) * width_;
+}
+
+template <class Real>
+double Objective<Real>::operator()(std::span<const double> weights, std::span<double> gradient) {
+  double trace = 0;
+  for (double w : weights) trace += w * w;
+  std::transform(weights.begin(), weights.end(), weights_.begin(),
+                 [](double w) { return static_cast<Real>(w); });
+  std::vector<ChunkSums> sums(chunks_);
+  std::vector<Workspace> workspaces(omp_get_max_threads());
+#pragma omp parallel for schedule(dynamic)
+  for (int chunk = 0; chunk < chunks_; ++chunk) {
+    sweep_chunk(chunk, trace, workspaces[omp_get_thread_num()], sums[chunk]);
+  }
+  ChunkSums total{data_.constant, 0};
+  for (const ChunkSums& sum : sums) {
+    total.loss += sum.loss;
+    total.trace_gradient += sum.trace_gradient;
+  }
+  reduce_gradient(weights, total.trace_gradient, gradient);
+  const double d = data_.dimension;
+  loss_ = total.loss / (d * d);
+  regularization_ = lambda_ / d * trace;
+  return loss_ + regularization_;
+}
+
+template <class Real>
+void Objective<Real>::sweep_chunk(int chunk, double trace, Workspace& work, ChunkSums& sums) {
+  const int d = data_.dimension;
+  const int tokens = data_.tokens;
+  const long begin = data_.samples * chunk / chunks_;
+  const long end = data_.samples * (chunk + 1) / chunks_;
+  Real* chunk_gradient = chunk_gradients_.data() + static_cast<std::size_t>(chunk) * weights_.size();
+  work.projections.resize(static_cast<std::size_t>(block_) * tokens * width_);
+  work.mixed.resize(work.projections.size());
+  work.scores.resize(static_cast<std::size_t>(block_) * channel_.pair_count());
+  work.gradient.resize(work.scores.size());
+  const long blocks = (end - begin + block_ - 1) / block_;
+  for (long block = 0; block < blocks; ++block) {
+    const long first = begin + (end - begin) * block / blocks;
+    const int count = static_cast<int>(begin + (end - begin) * (block + 1) / blocks - first);
+    const int rows = count * tokens;
+    const Real* x = data_.inputs.data() + static_cast<std::size_t>(first) * tokens * d;
+    gemm(CblasNoTrans, CblasNoTrans, rows, width_, d, Real{1}, x, weights_.data(), Real{0},
+         work.projections.data());
+    row_scores(tokens, count, width_, work.projections.data(), work.projections.data(), trace,
+               1 / std::sqrt(d), work.scores.data());
+    load_rows(data_.correlation, data_.samples, first, count, work.correlation);
+    load_rows(data_.gram, data_.samples, first, count, work.gram);
+    sums.loss += loss_and_gradient(channel_, count, work.scores.data(), work.correlation.data(),
+                                   work.gram.empty() ? nullptr : work.gram.data(), work.gradient.data());
+    mix_rows(tokens, count, width_, work.gradient.data(), work.projections.data(), work.mixed.data());
+    gemm(CblasTrans, CblasNoTrans, d, width_, rows, Real{1}, x, work.mixed.data(),
+         block == 0 ? Real{0} : Real{1}, chunk_gradient);
+    for (int a = 0, pair = 0; a < tokens; pair += tokens - a, ++a) {
+      for (int s = 0; s < count; ++s) sums.trace_gradient += work.gradient[pair * count + s];
+    }
+  }
+}
+
+template <class Real>
+void Objective<Real>::reduce_gradient(std::span<const double> weights, double trace_gradient,
+                                      std::span<double> gradient) const {
+  const double d = data_.dimension;
+  const double scale = 1 / (d * d * std::sqrt(d));
+  const double shrinkage = 2 * lambda_ / d - 2 * scale * trace_gradient;
+  const auto entries = static_cast<long>(weights.size());
+#pragma omp parallel for schedule(static)
+  for (long i = 0; i < entries; ++i) {
+    double sum = 0;
+    for (int chunk = 0; chunk < chunks_; ++chunk) sum += chunk_gradients_[chunk * entries + i];
+    gradient[i] = scale * sum + shrinkage * weights[i];
+  }
+}
+
+double objective_bytes(const Problem& problem, int bytes_per_real, int threads) {
+  const double width = std::max(1.0, std::round(problem.kappa * problem.dimension));
+  const double weights = problem.dimension * width * bytes_per_real;
+  const int fitting = fitting_block(problem.tokens, problem.dimension, static_cast<int>(std::min(width, 1e9)),
+                                    bytes_per_real);
+  const double block_rows = static_cast<double>(fitting) * problem.tokens;
+  const double scores = 8.0 * fitting * problem.tokens * (3.0 * problem.tokens);
+  return (most_chunks + 1) * weights + threads * (2 * block_rows * width * bytes_per_real + scores);
+}
+
+namespace {
+
+/// X, Z and M of a block stay in a megabyte; fewer than 128 rows starve the matrix products.
+int fitting_block(int tokens, int dimension, int width, int bytes_per_real) {
+  constexpr double cache_bytes = 1 << 20;
+  constexpr double fewest_rows = 128;
+  constexpr double most_rows = 2048;
+  const double row_bytes = (dimension + 2.0 * width) * bytes_per_real;
+  const double rows = std::clamp(cache_bytes / row_bytes, fewest_rows, most_rows);
+  return std::max(1, static_cast<int>(rows / tokens));
+}
+
+void load_rows(const std::vector<double>& rows, long samples, long first, int count,
+               std::vector<double>& block) {
+  const auto row_count = static_cast<long>(rows.size()) / samples;
+  block.resize(static_cast<std::size_t>(row_count) * count);
+  for (long row = 0; row < row_count; ++row) {
+    std::copy_n(rows.begin() + row * samples + first, count, block.begin() + row * count);
+  }
+}
+
+}  // namespace
+
+template class Objective<float>;
+template class Objective<double>;
+
+}  // namespace qklab::lab

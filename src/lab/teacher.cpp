@@ -1,0 +1,90 @@
+#include "qklab/lab/teacher.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "qklab/core/error.hpp"
+#include "qklab/core/random.hpp"
+#include "qklab/lab/measure.hpp"
+#include "serial_blas.hpp"
+
+extern "C" {
+void dgeqrf_(const int* rows, const int* columns, double* a, const int* lda, double* tau, double* work,
+             const int* lwork, int* info);
+void dorgqr_(const int* rows, const int* columns, const int* reflectors, double* a, const int* lda,
+             const double* tau, double* work, const int* lwork, int* info);
+}
+
+namespace qklab::lab {
+namespace {
+
+Matrix factor(const WishartTeacher& teacher, int dimension, std::uint64_t seed);
+Matrix factor(const PowerLawTeacher& teacher, int dimension, std::uint64_t seed);
+Matrix factor(const SpectrumTeacher& teacher, int dimension, std::uint64_t seed);
+Matrix rotated_factor(const std::vector<double>& eigenvalues, std::uint64_t seed);
+Matrix haar_orthogonal(int dimension, std::uint64_t seed);
+Matrix gaussian(int rows, int columns, std::uint64_t seed);
+
+}  // namespace
+
+Matrix draw_teacher(const Problem& problem, std::uint64_t seed) {
+  return product_with_transpose(std::visit(
+      [&](const auto& teacher) { return factor(teacher, problem.dimension, seed); }, problem.teacher));
+}
+
+namespace {
+
+Matrix factor(const WishartTeacher& teacher, int dimension, std::uint64_t seed) {
+  const int rank = std::max(1, static_cast<int>(std::lround(teacher.kappa0 * dimension)));
+  return gaussian(dimension, rank, seed) / std::pow(static_cast<double>(rank) * dimension, 0.25);
+}
+
+Matrix factor(const PowerLawTeacher& teacher, int dimension, std::uint64_t seed) {
+  return rotated_factor(power_law_eigenvalues(teacher, dimension), seed);
+}
+
+Matrix factor(const SpectrumTeacher& teacher, int dimension, std::uint64_t seed) {
+  if (std::ssize(teacher.eigenvalues) != dimension) {
+    throw InvalidParameter("dimension", dimension,
+                           "a spectrum teacher fixes it to its number of eigenvalues, " +
+                               std::to_string(teacher.eigenvalues.size()));
+  }
+  return rotated_factor(teacher.eigenvalues, seed);
+}
+
+/// Q diag(sqrt s), so that its product with its transpose is Q diag(s) Q^T.
+Matrix rotated_factor(const std::vector<double>& eigenvalues, std::uint64_t seed) {
+  Matrix result = haar_orthogonal(static_cast<int>(eigenvalues.size()), seed);
+  for (std::size_t i = 0; i < eigenvalues.size(); ++i) result.col(i) *= std::sqrt(eigenvalues[i]);
+  return result;
+}
+
+/// QR of a Gaussian matrix is unique, and Q Haar-distributed, once the diagonal of R is positive.
+Matrix haar_orthogonal(int dimension, std::uint64_t seed) {
+  const SerialBlas serial;
+  Eigen::MatrixXd a = gaussian(dimension, dimension, seed);
+  std::vector<double> tau(static_cast<std::size_t>(dimension));
+  const int lwork = 64 * dimension;
+  std::vector<double> work(static_cast<std::size_t>(lwork));
+  int info = 0;
+  dgeqrf_(&dimension, &dimension, a.data(), &dimension, tau.data(), work.data(), &lwork, &info);
+  const Eigen::VectorXd diagonal = a.diagonal();
+  dorgqr_(&dimension, &dimension, &dimension, a.data(), &dimension, tau.data(), work.data(), &lwork, &info);
+  for (int i = 0; i < dimension; ++i) {
+    if (diagonal[i] < 0) a.col(i) *= -1;
+  }
+  return a;
+}
+
+Matrix gaussian(int rows, int columns, std::uint64_t seed) {
+  Matrix result(rows, columns);
+  for (int i = 0; i < rows; ++i) {
+    RandomStream stream(seed, Purpose::teacher, static_cast<std::uint64_t>(i));
+    stream.fill_normal(std::span<double>(result.row(i).data(), static_cast<std::size_t>(columns)));
+  }
+  return result;
+}
+
+}  // namespace
+}  // namespace qklab::lab

@@ -1,0 +1,60 @@
+#include <cmath>
+
+#include "qklab/core/error.hpp"
+#include "qklab/lab/train.hpp"
+
+namespace qklab::lab {
+namespace {
+
+template <class Enum>
+Enum parse(const char* option, const std::string& name, std::initializer_list<Enum> choices) {
+  std::string allowed = "must be one of";
+  for (Enum choice : choices) {
+    if (to_string(choice) == name) return choice;
+    allowed += (choice == *choices.begin() ? " " : ", ") + to_string(choice);
+  }
+  throw InvalidParameter(option, name, allowed);
+}
+
+}  // namespace
+
+std::string to_string(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::lbfgs:
+      return "lbfgs";
+    case Optimizer::adam:
+      return "adam";
+    case Optimizer::gradient_descent:
+      return "gradient_descent";
+  }
+  return "unknown";
+}
+
+std::string to_string(Precision precision) {
+  return precision == Precision::f32 ? "f32" : "f64";
+}
+
+Optimizer parse_optimizer(const std::string& name) {
+  return parse("optimizer", name, {Optimizer::lbfgs, Optimizer::adam, Optimizer::gradient_descent});
+}
+
+Precision parse_precision(const std::string& name) {
+  return parse("precision", name, {Precision::f32, Precision::f64});
+}
+
+TrainOptions checked(TrainOptions options) {
+  if (!(options.gradient_tolerance > 0) || !std::isfinite(options.gradient_tolerance)) {
+    throw InvalidParameter("gradient_tolerance", options.gradient_tolerance, "must be > 0 and finite");
+  }
+  if (options.max_epochs < 1) throw InvalidParameter("max_epochs", options.max_epochs, "must be >= 1");
+  if (!(options.learning_rate > 0) || !std::isfinite(options.learning_rate)) {
+    throw InvalidParameter("learning_rate", options.learning_rate, "must be > 0 and finite");
+  }
+  if (options.test_samples < 2) {
+    throw InvalidParameter("test_samples", static_cast<double>(options.test_samples),
+                           "must be >= 2 for a standard error");
+  }
+  return options;
+}
+
+}  // namespace qklab::lab
