@@ -105,7 +105,7 @@ def test_elsewhere_the_packages_are_named(machine):
 
 @pytest.fixture
 def project(tmp_path):
-    """A project with the script that makes its environment, and an interpreter that only writes down its use."""
+    """A project whose interpreter only writes down what it is asked, to make its environment from."""
     shutil.copytree(ROOT / "tools", tmp_path / "tools")
     (tmp_path / "requirements.txt").write_text("numpy==1\n")
     interpreter = tmp_path / "python3"
