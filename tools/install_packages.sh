@@ -28,7 +28,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 
 echo "qklab: installing system packages with apt-get: ${missing[*]}"
-apt_get() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@"; }
+apt_get() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Dpkg::Use-Pty=0 "$@" >/dev/null; }
 apt_get update || echo "qklab: apt-get update failed; trying with the package lists at hand" >&2
 apt_get install --yes --no-install-recommends "${missing[@]}"
 echo "qklab: system packages: all ${#wanted[@]} installed"
