@@ -8,8 +8,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "../src/channel/attention_loss.cpp"
-// Arrays of vectors need a size known to the compiler.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+// Arrays of vectors need a size known to the compiler; machines with SSSE3 but no SSE4 are history.
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #include "hwy/foreach_target.h"
 // foreach_target.h comes first so that the rest of this file is compiled once for every target.
 #include "hwy/aligned_allocator.h"

@@ -8,21 +8,20 @@
 #include <vector>
 
 #include "channel/every_target.hpp"
+#include "channel/plain_channel.hpp"
 #include "qklab/core/error.hpp"
 
 namespace qklab {
 namespace {
+
+using test::pair_of;
+using test::plain_attention;
 
 template <class Real>
 struct Batch {
   int count;
   std::vector<Real> scores, correlation, gram;
 };
-
-int pair_of(int tokens, int a, int b) {
-  if (a > b) std::swap(a, b);
-  return a * tokens - a * (a - 1) / 2 + (b - a);
-}
 
 template <class Real>
 Batch<Real> random_batch(const Channel& channel, int count, double score_size) {
@@ -37,27 +36,6 @@ Batch<Real> random_batch(const Channel& channel, int count, double score_size) {
   fill(batch.correlation, channel.tokens * channel.tokens, 1.0);
   fill(batch.gram, channel.pair_count(), 0.5);
   return batch;
-}
-
-/// sigma(h) of one sample, straight from its definition.
-std::vector<double> plain_attention(const Channel& channel, const std::vector<double>& scores) {
-  const int tokens = channel.tokens;
-  const bool softmax = channel.activation == Activation::softmax;
-  std::vector<double> attention(tokens * tokens);
-  for (int a = 0; a < tokens; ++a) {
-    double top = -INFINITY;
-    for (int b = 0; b < tokens; ++b) top = std::max(top, scores[pair_of(tokens, a, b)]);
-    std::vector<long double> row(tokens);
-    long double sum = 0;
-    for (int b = 0; b < tokens; ++b) {
-      const long double score = scores[pair_of(tokens, a, b)];
-      row[b] = softmax ? std::exp(channel.beta * (score - top)) : score;
-      sum += row[b];
-    }
-    for (int b = 0; b < tokens; ++b)
-      attention[a * tokens + b] = static_cast<double>(softmax ? row[b] / sum : row[b]);
-  }
-  return attention;
 }
 
 template <class Real>

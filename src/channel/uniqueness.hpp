@@ -1,0 +1,34 @@
+#pragma once
+
+#include "qklab/channel/channel.hpp"
+#include "qklab/channel/proximal.hpp"
+
+namespace qklab {
+
+/// A minimum that a search has found.
+struct FoundMinimum {
+  double objective;        ///< F = ||y - sigma(e*)||^2 + |e* - w|^2/(2V)
+  double residual_square;  ///< |g|^2, g = (e* - w)/V
+};
+
+/// True when it is proved that no other point has an objective as low as the minimum found at `point`; false
+/// says nothing. Three sufficient conditions, cheapest first; each shows that the objective is strictly
+/// convex on a convex set that holds every point at least as good:
+///
+/// 1. Segment, any T. Such a point lies in |e - w| <= sqrt(2 V F) and has a loss <= F. The negative curvature
+/// of the
+///    loss is at most (8/(6 sqrt 3)) beta^2 omega, omega the largest spread max - min of p - y within a row,
+///    because max |E (x - Ex)^2 (f - Ef)| = 1/(6 sqrt 3) over all laws with x, f in [0, 1]. omega <= sqrt(2
+///    loss) at both ends of the segment and changes by at most beta per unit of e.
+/// 2. Ratios, any T. A loss <= F confines p to |p_b - y_b| <= r = sqrt(F (T-1)/T), hence the ratios p_b/p_c,
+/// which is
+///    convex in e; there omega <= r (1 + (T-2) max y) (1/(1 - (T-2) r) + 1/(1 + (T-2) r)). The curvature is
+///    bounded as above and by beta^2 T omega^2, because p_b + rho_b - p.rho >= p_b - omega.
+/// 3. Box, T = 2. The loss is 2 (s_u - a)^2 + 2 (s_v - b)^2, s = logistic function of the two logit gaps, and
+/// a
+///    loss <= F confines each gap to an interval |s - a| <= r = sqrt(F/2). With k = s (1 - s) its second
+///    derivative is 4 beta^2 k (k + (s - a)(1 - 2s)) >= 4 beta^2 k ((1 + 2r) k - r).
+bool is_only_minimum(const Channel& channel, double susceptibility, const PointRows& label, int point,
+                     const FoundMinimum& found);
+
+}  // namespace qklab
