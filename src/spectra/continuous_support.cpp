@@ -39,7 +39,7 @@ std::vector<SpectralNode> continuous_nodes(const std::vector<Interval>& support,
     for (double x : breakpoints) {
       if (interval.lo < x && x < interval.hi) angles.push_back(edge_angle(x - interval.lo, width));
     }
-    append_panels(point, angles, nodes);
+    append_interval(point, angles, nodes);
   }
   return nodes;
 }

@@ -18,6 +18,9 @@ using Complex = std::complex<double>;
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
+/// Newton has arrived where |delta^2 a0 - 1| is below this.
+constexpr double kResidual = 8 * kEpsilon;
+
 size_t nearest_atom(const DiscreteLaw& law, double u);
 
 /// A point of the curve and where it lies: u = locations[atom] + offset.
@@ -111,10 +114,10 @@ CurvePoint curve_point(const DiscreteLaw& law, double delta, double reference, d
   CurvePoint point{std::max(guess, least), {}};
   for (int i = 0; i < 100; ++i) {
     point.sums = sum_atoms(law, reference, offset, point.height_squared);
-    const double step = (delta * delta * point.sums.a0 - 1) * point.sums.a0 / point.sums.b0;
-    const double next = std::max(point.height_squared + step, least);
-    const double change = std::abs(next - point.height_squared);
-    if (change <= 4 * kEpsilon * next) break;
+    const double excess = delta * delta * point.sums.a0 - 1;
+    if (std::abs(excess) <= kResidual) break;
+    const double next = std::max(point.height_squared + excess * point.sums.a0 / point.sums.b0, least);
+    if (next == point.height_squared) break;
     point.height_squared = next;
   }
   return point;

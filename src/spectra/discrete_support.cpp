@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <numbers>
 
 #include "discrete.hpp"
@@ -11,6 +13,31 @@ namespace {
 /// Distance in u from an atom to the edge of the support on its side `direction` (-1 below, +1 above). Needs
 /// an edge before the next atom.
 double edge_distance(const DiscreteLaw& law, double delta, size_t atom, int direction);
+
+/// The part of Biane's curve over one cluster. It remembers the points it has been asked for: between two of
+/// them v^2 is close to the cubic through both, where Newton starts.
+class CurveOverCluster {
+ public:
+  CurveOverCluster(const DiscreteLaw& law, double delta, const Cluster& cluster);
+
+  double width() const { return width_; }
+  SpectralNode node(double theta);
+
+ private:
+  struct Known {
+    double height_squared = 0;
+    double slope = 0;  ///< d(v^2)/du = -2 b1/b0
+  };
+  double guess(double distance) const;
+
+  const DiscreteLaw& law_;
+  double delta_;
+  Cluster cluster_;
+  double first_;
+  double last_;
+  double width_;
+  std::map<double, Known> known_;  ///< by distance from the low edge
+};
 
 /// Whether int law(ds)/(u - s)^2 < 1/delta^2 somewhere between the atoms `left` and `left + 1`.
 bool has_gap(const DiscreteLaw& law, double delta, size_t left);
@@ -67,34 +94,52 @@ std::vector<SpectralNode> nodes(const DiscreteLaw& law, double delta, std::span<
   for (double x : breakpoints) cuts.push_back(subordination(law, delta, x).real());
   std::vector<SpectralNode> all;
   for (const Cluster& cluster : clusters(law, delta)) {
-    const double first = law.locations[cluster.first];
-    const double last = law.locations[cluster.last];
-    const double width = (last - first) + (cluster.high_offset - cluster.low_offset);
-    double guess = 0;
-    const auto point = [&](double theta) {
-      // Measured from the nearer edge, where the density depends on the distance to it.
-      const bool low = theta < std::numbers::pi / 2;
-      const double s = low ? first : last;
-      const double offset = low ? cluster.low_offset + distance_from_low_edge(width, theta)
-                                : cluster.high_offset - distance_from_high_edge(width, theta);
-      const CurvePoint curve = curve_point(law, delta, s, offset, guess);
-      guess = curve.height_squared;
-      const double density = std::sqrt(curve.height_squared) / (std::numbers::pi * delta * delta);
-      const double x = s + (offset + delta * delta * curve.sums.a1);
-      return SpectralNode{x, density * curve_slope(curve, delta) * width / 2 * std::sin(theta), density,
-                          curve.sums.a1};
-    };
+    CurveOverCluster curve(law, delta, cluster);
     std::vector<double> angles;
     for (double u : cuts) {
-      const double distance = (u - first) - cluster.low_offset;
-      if (0 < distance && distance < width) angles.push_back(edge_angle(distance, width));
+      const double distance = (u - law.locations[cluster.first]) - cluster.low_offset;
+      if (0 < distance && distance < curve.width()) angles.push_back(edge_angle(distance, curve.width()));
     }
-    append_panels(point, angles, all);
+    append_interval([&](double theta) { return curve.node(theta); }, angles, all);
   }
   return all;
 }
 
 namespace {
+
+CurveOverCluster::CurveOverCluster(const DiscreteLaw& law, double delta, const Cluster& cluster)
+    : law_(law),
+      delta_(delta),
+      cluster_(cluster),
+      first_(law.locations[cluster.first]),
+      last_(law.locations[cluster.last]),
+      width_((last_ - first_) + (cluster.high_offset - cluster.low_offset)) {}
+
+SpectralNode CurveOverCluster::node(double theta) {
+  // Measured from the nearer edge, where the density depends on the distance to it.
+  const bool low = theta < std::numbers::pi / 2;
+  const double from_low = distance_from_low_edge(width_, theta);
+  const double reference = low ? first_ : last_;
+  const double offset =
+      low ? cluster_.low_offset + from_low : cluster_.high_offset - distance_from_high_edge(width_, theta);
+  const CurvePoint point = curve_point(law_, delta_, reference, offset, guess(from_low));
+  known_[from_low] = {point.height_squared, -2 * point.sums.b1 / point.sums.b0};
+  const double density = std::sqrt(point.height_squared) / (std::numbers::pi * delta_ * delta_);
+  const double x = reference + (offset + delta_ * delta_ * point.sums.a1);
+  return {x, density * curve_slope(point, delta_) * width_ / 2 * std::sin(theta), density, point.sums.a1};
+}
+
+double CurveOverCluster::guess(double distance) const {
+  const auto above = known_.lower_bound(distance);
+  if (above == known_.begin() || above == known_.end()) return 0;
+  const auto [left, low] = *std::prev(above);
+  const auto [right, high] = *above;
+  const double length = right - left;
+  const double t = (distance - left) / length;
+  const double cubic = (1 - t) * (1 - t) * ((1 + 2 * t) * low.height_squared + t * length * low.slope) +
+                       t * t * ((3 - 2 * t) * high.height_squared - (1 - t) * length * high.slope);
+  return std::max(0.0, cubic);
+}
 
 double edge_distance(const DiscreteLaw& law, double delta, size_t atom, int direction) {
   // h = a0^(-1/2) is concave between two atoms (a power mean of exponent -2 of the distances) and bounded by

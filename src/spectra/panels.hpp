@@ -20,8 +20,9 @@ double edge_angle(double distance, double width);
 /// Node at theta: weight = density dx/dtheta.
 using PanelPoint = std::function<SpectralNode(double theta)>;
 
-/// Appends the nodes of Gauss-Legendre panels on [0, pi], cut at `angles` (any order) and halved until the
-/// weight and the Hilbert transform are resolved to rounding.
-void append_panels(const PanelPoint& point, std::vector<double> angles, std::vector<SpectralNode>& nodes);
+/// Appends the nodes of an interval, cut at `angles` (any order), with as many nodes as resolve the weight
+/// and the Hilbert transform to rounding: one Gauss-Chebyshev rule where there is no cut and a few nodes do,
+/// else Gauss-Legendre panels, halved where needed.
+void append_interval(const PanelPoint& point, std::vector<double> angles, std::vector<SpectralNode>& nodes);
 
 }  // namespace qklab::spectra

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "complex_root.hpp"
 #include "continuous_support.hpp"
 #include "qklab/core/error.hpp"
 
@@ -12,11 +13,6 @@ namespace {
 
 double edge(const SemicircleLaw& law, double delta) {
   return std::hypot(law.radius, 2 * delta);
-}
-
-/// sqrt(z^2 - radius^2), analytic outside [-radius, radius] and ~ z far away.
-std::complex<double> edge_root(double radius, std::complex<double> z) {
-  return std::sqrt(z - radius) * std::sqrt(z + radius);
 }
 
 }  // namespace
@@ -29,9 +25,9 @@ void check(const SemicircleLaw& law) {
 
 std::pair<std::complex<double>, std::complex<double>> resolvent(const SemicircleLaw& law,
                                                                 std::complex<double> z) {
-  const std::complex<double> root = edge_root(law.radius, z);
-  const std::complex<double> g = 2.0 / (z + root);
-  return {g, -g / root};
+  const std::complex<double> root = edge_root(-law.radius, law.radius, z);
+  const std::complex<double> g = 2.0 * reciprocal(z + root);
+  return {g, -g * reciprocal(root)};
 }
 
 double moment(const SemicircleLaw& law, int k) {
@@ -73,8 +69,9 @@ double upper_quantile(const SemicircleLaw& law, double delta, double fraction) {
 }
 
 std::vector<SpectralNode> nodes(const SemicircleLaw& law, double delta, std::span<const double> breakpoints) {
-  return continuous_nodes(support(law, delta), breakpoints,
-                          [&](double x) { return 2.0 / (x + edge_root(edge(law, delta), x)); });
+  return continuous_nodes(support(law, delta), breakpoints, [&](double x) {
+    return 2.0 * reciprocal(x + edge_root(-edge(law, delta), edge(law, delta), x));
+  });
 }
 
 }  // namespace qklab::spectra

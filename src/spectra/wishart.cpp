@@ -6,6 +6,7 @@
 #include <numbers>
 #include <optional>
 
+#include "complex_root.hpp"
 #include "continuous_support.hpp"
 #include "qklab/core/error.hpp"
 #include "root.hpp"
@@ -59,12 +60,11 @@ void check(const WishartLaw& law) {
 std::pair<Complex, Complex> resolvent(const WishartLaw& law, Complex z) {
   const double a = jump(law);
   const auto [low, high] = bulk(law);
-  // One square root of the product would leave the physical sheet for Re z below the centre of the bulk.
-  const Complex root = std::sqrt(z - low) * std::sqrt(z - high);
+  const Complex root = edge_root(low, high, z);
   const Complex sum = z + a * (1 - law.kappa0);
   const bool aligned = sum.real() * root.real() + sum.imag() * root.imag() >= 0;
-  const Complex g = aligned ? 2.0 / (sum + root) : (sum - root) / (2 * a * z);
-  return {g, -g * (1.0 - a * g) / root};
+  const Complex g = aligned ? 2.0 * reciprocal(sum + root) : (sum - root) * reciprocal(2 * a * z);
+  return {g, -g * (1.0 - a * g) * reciprocal(root)};
 }
 
 double moment(const WishartLaw& law, int k) {
