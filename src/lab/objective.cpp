@@ -3,11 +3,13 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "gemm.hpp"
 #include "qklab/channel/attention_loss.hpp"
 #include "row_kernels.hpp"
+#include "serial_blas.hpp"
 
 namespace qklab::lab {
 namespace {
@@ -56,6 +58,14 @@ long Objective<Real>::size() const {
   return static_cast<long>(data_.dimension) * width_;
 }
 
+/// Starting a thread costs as much as some ten million flops when cores are busy.
+template <class Real>
+int Objective<Real>::fitting_threads() const {
+  constexpr double flops_a_thread = 1e7;
+  const double flops = 4.0 * static_cast<double>(data_.samples) * data_.tokens * static_cast<double>(size());
+  return std::clamp(static_cast<int>(std::min(flops / flops_a_thread, 1e9)), 1, omp_get_max_threads());
+}
+
 template <class Real>
 double Objective<Real>::operator()(std::span<const double> weights, std::span<double> gradient) {
   double trace = 0;
@@ -63,8 +73,10 @@ double Objective<Real>::operator()(std::span<const double> weights, std::span<do
   std::transform(weights.begin(), weights.end(), weights_.begin(),
                  [](double w) { return static_cast<Real>(w); });
   std::vector<ChunkSums> sums(chunks_);
-  std::vector<Workspace> workspaces(omp_get_max_threads());
-#pragma omp parallel for schedule(dynamic)
+  const int threads = fitting_threads();
+  std::vector<Workspace> workspaces(threads);
+  const SerialBlas serial;
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
   for (int chunk = 0; chunk < chunks_; ++chunk) {
     sweep_chunk(chunk, trace, workspaces[omp_get_thread_num()], sums[chunk]);
   }
@@ -73,7 +85,7 @@ double Objective<Real>::operator()(std::span<const double> weights, std::span<do
     total.loss += sum.loss;
     total.trace_gradient += sum.trace_gradient;
   }
-  reduce_gradient(weights, total.trace_gradient, gradient);
+  reduce_gradient(threads, weights, total.trace_gradient, gradient);
   const double d = data_.dimension;
   loss_ = total.loss / (d * d);
   regularization_ = lambda_ / d * trace;
@@ -115,17 +127,22 @@ void Objective<Real>::sweep_chunk(int chunk, double trace, Workspace& work, Chun
 }
 
 template <class Real>
-void Objective<Real>::reduce_gradient(std::span<const double> weights, double trace_gradient,
+void Objective<Real>::reduce_gradient(int threads, std::span<const double> weights, double trace_gradient,
                                       std::span<double> gradient) const {
   const double d = data_.dimension;
   const double scale = 1 / (d * d * std::sqrt(d));
   const double shrinkage = 2 * lambda_ / d - 2 * scale * trace_gradient;
   const auto entries = static_cast<long>(weights.size());
-#pragma omp parallel for schedule(static)
-  for (long i = 0; i < entries; ++i) {
-    double sum = 0;
-    for (int chunk = 0; chunk < chunks_; ++chunk) sum += chunk_gradients_[chunk * entries + i];
-    gradient[i] = scale * sum + shrinkage * weights[i];
+  constexpr long tile = 512;
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (long begin = 0; begin < entries; begin += tile) {
+    const long end = std::min(begin + tile, entries);
+    std::array<double, tile> sum{};
+    for (int chunk = 0; chunk < chunks_; ++chunk) {
+      const Real* chunk_gradient = chunk_gradients_.data() + chunk * entries;
+      for (long i = begin; i < end; ++i) sum[i - begin] += chunk_gradient[i];
+    }
+    for (long i = begin; i < end; ++i) gradient[i] = scale * sum[i - begin] + shrinkage * weights[i];
   }
 }
 

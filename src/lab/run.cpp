@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cmath>
 
@@ -93,10 +95,12 @@ void require_trainable(const Problem& problem) {
 }
 
 void require_room(const Problem& problem, const TrainOptions& options) {
-  const double samples = std::round(problem.alpha * problem.dimension * problem.dimension);
-  require_memory(memory_estimate(problem, options), "dimension = " + std::to_string(problem.dimension),
-                 "training a student of width p = " + std::to_string(student_width(problem)) +
-                     " on n = " + std::to_string(static_cast<long>(samples)) + " samples");
+  const double d = problem.dimension;
+  require_memory(
+      memory_estimate(problem, options), fmt::format("dimension = {}", problem.dimension),
+      fmt::format("training on n = {:.6g} samples (alpha = {:g}) with width p = {:.6g} (kappa = {:g})",
+                  std::round(problem.alpha * d * d), problem.alpha, std::round(problem.kappa * d),
+                  problem.kappa));
 }
 
 template <class Real>

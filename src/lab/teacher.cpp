@@ -23,7 +23,7 @@ Matrix factor(const WishartTeacher& teacher, int dimension, std::uint64_t seed);
 Matrix factor(const PowerLawTeacher& teacher, int dimension, std::uint64_t seed);
 Matrix factor(const SpectrumTeacher& teacher, int dimension, std::uint64_t seed);
 Matrix rotated_factor(const std::vector<double>& eigenvalues, std::uint64_t seed);
-Matrix haar_orthogonal(int dimension, std::uint64_t seed);
+Matrix random_eigenbasis(int dimension, std::uint64_t seed);
 Matrix gaussian(int rows, int columns, std::uint64_t seed);
 
 }  // namespace
@@ -55,13 +55,14 @@ Matrix factor(const SpectrumTeacher& teacher, int dimension, std::uint64_t seed)
 
 /// Q diag(sqrt s), so that its product with its transpose is Q diag(s) Q^T.
 Matrix rotated_factor(const std::vector<double>& eigenvalues, std::uint64_t seed) {
-  Matrix result = haar_orthogonal(static_cast<int>(eigenvalues.size()), seed);
+  Matrix result = random_eigenbasis(static_cast<int>(eigenvalues.size()), seed);
   for (std::size_t i = 0; i < eigenvalues.size(); ++i) result.col(i) *= std::sqrt(eigenvalues[i]);
   return result;
 }
 
-/// QR of a Gaussian matrix is unique, and Q Haar-distributed, once the diagonal of R is positive.
-Matrix haar_orthogonal(int dimension, std::uint64_t seed) {
+/// The orthogonal factor of a Gaussian matrix (Mezzadri, Notices AMS 54, 2007). The signs of its columns,
+/// which decide whether it is Haar-distributed, drop out of Q diag(s) Q^T.
+Matrix random_eigenbasis(int dimension, std::uint64_t seed) {
   const SerialBlas serial;
   Eigen::MatrixXd a = gaussian(dimension, dimension, seed);
   std::vector<double> tau(static_cast<std::size_t>(dimension));
@@ -69,11 +70,7 @@ Matrix haar_orthogonal(int dimension, std::uint64_t seed) {
   std::vector<double> work(static_cast<std::size_t>(lwork));
   int info = 0;
   dgeqrf_(&dimension, &dimension, a.data(), &dimension, tau.data(), work.data(), &lwork, &info);
-  const Eigen::VectorXd diagonal = a.diagonal();
   dorgqr_(&dimension, &dimension, &dimension, a.data(), &dimension, tau.data(), work.data(), &lwork, &info);
-  for (int i = 0; i < dimension; ++i) {
-    if (diagonal[i] < 0) a.col(i) *= -1;
-  }
   return a;
 }
 

@@ -41,7 +41,8 @@ class Objective {
   struct Workspace;
   struct ChunkSums;
   void sweep_chunk(int chunk, double trace, Workspace& workspace, ChunkSums& sums);
-  void reduce_gradient(std::span<const double> weights, double trace_gradient,
+  int fitting_threads() const;
+  void reduce_gradient(int threads, std::span<const double> weights, double trace_gradient,
                        std::span<double> gradient) const;
 
   const Dataset<Real>& data_;

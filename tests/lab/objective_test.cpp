@@ -1,0 +1,161 @@
+#include "qklab/lab/objective.hpp"
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include "lab/plain_model.hpp"
+#include "lab/training_problems.hpp"
+#include "qklab/lab/teacher.hpp"
+
+namespace qklab::lab {
+namespace {
+
+constexpr std::uint64_t seed = 3;
+
+struct Point {
+  double value = 0;
+  double loss = 0;
+  double regularization = 0;
+  std::vector<double> gradient;
+};
+
+template <class Real>
+Point evaluate(const Problem& problem, const Matrix& weights, int block = 0) {
+  const Dataset<Real> data = draw_dataset<Real>(problem, draw_teacher(problem, seed), seed);
+  Objective<Real> objective(data, channel_of(problem), student_width(problem), problem.lambda, block);
+  Point point;
+  point.gradient.resize(static_cast<std::size_t>(objective.size()));
+  point.value = objective(entries(weights), point.gradient);
+  point.loss = objective.loss();
+  point.regularization = objective.regularization();
+  return point;
+}
+
+double norm(const std::vector<double>& vector) {
+  return Eigen::Map<const Eigen::VectorXd>(vector.data(), std::ssize(vector)).norm();
+}
+
+double distance(const std::vector<double>& left, const std::vector<double>& right) {
+  return (Eigen::Map<const Eigen::VectorXd>(left.data(), std::ssize(left)) -
+          Eigen::Map<const Eigen::VectorXd>(right.data(), std::ssize(right)))
+      .norm();
+}
+
+class EveryProblem : public testing::TestWithParam<NamedProblem> {};
+
+TEST_P(EveryProblem, ValueIsTheDefinition) {
+  const Problem& problem = GetParam().problem;
+  const Matrix weights = gaussian_weights(problem, 1);
+  const double truth = plain::objective(problem, draw_teacher(problem, seed), weights, seed);
+  const Point point = evaluate<double>(problem, weights);
+  EXPECT_NEAR(point.value, truth, 1e-12 * truth);
+  EXPECT_DOUBLE_EQ(point.value, point.loss + point.regularization);
+  const double penalty = problem.lambda / problem.dimension * weights.squaredNorm();
+  EXPECT_NEAR(point.regularization, penalty, 1e-14 * penalty);
+}
+
+TEST_P(EveryProblem, GradientIsTheSlopeOfTheDefinition) {
+  const Problem& problem = GetParam().problem;
+  const Matrix weights = gaussian_weights(problem, 1);
+  const Matrix teacher = draw_teacher(problem, seed);
+  const Point point = evaluate<double>(problem, weights);
+  for (std::uint64_t index : {2, 3, 4}) {
+    const Matrix direction = gaussian_weights(problem, index);
+    const auto along = [&](double t) {
+      return plain::objective(problem, teacher, weights + t * direction, seed);
+    };
+    constexpr double h = 1e-3;
+    // Error h^4 f'''''/30 of the five-point formula.
+    const double slope = (8 * (along(h) - along(-h)) - (along(2 * h) - along(-2 * h))) / (12 * h);
+    const Eigen::Map<const Matrix> gradient(point.gradient.data(), weights.rows(), weights.cols());
+    EXPECT_NEAR(gradient.cwiseProduct(direction).sum(), slope,
+                1e-9 * norm(point.gradient) * direction.norm());
+  }
+}
+
+TEST_P(EveryProblem, SinglePrecisionAgreesToItsRounding) {
+  const Problem& problem = GetParam().problem;
+  const Matrix weights = gaussian_weights(problem, 1);
+  const Point exact = evaluate<double>(problem, weights);
+  const Point rounded = evaluate<float>(problem, weights);
+  EXPECT_NEAR(rounded.value, exact.value, 2e-6 * exact.value);
+  EXPECT_LT(distance(rounded.gradient, exact.gradient), 2e-6 * norm(exact.gradient));
+}
+
+TEST_P(EveryProblem, BlocksChangeOnlyTheRounding) {
+  const Problem& problem = GetParam().problem;
+  const Matrix weights = gaussian_weights(problem, 1);
+  const Point whole = evaluate<double>(problem, weights);
+  for (int block : {1, 7, 64}) {
+    const Point cut = evaluate<double>(problem, weights, block);
+    EXPECT_NEAR(cut.value, whole.value, 1e-13 * whole.value);
+    EXPECT_LT(distance(cut.gradient, whole.gradient), 1e-13 * norm(whole.gradient));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Small, EveryProblem, testing::ValuesIn(small_problems()),
+                         [](const auto& param) { return param.param.name; });
+
+TEST(Objective, ThreadsChangeNothing) {
+  Problem problem;
+  problem.dimension = 70;  // large enough for several threads
+  problem.tokens = 3;
+  problem.noise_in = 0.2;
+  const Matrix weights = gaussian_weights(problem, 1);
+  const int budget = omp_get_max_threads();
+  for (Task task : {Task::seq2lab, Task::seq2seq}) {
+    problem.task = task;
+    omp_set_num_threads(1);
+    const Point one = evaluate<double>(problem, weights);
+    const Point one_single = evaluate<float>(problem, weights);
+    for (int threads : {2, 3}) {
+      omp_set_num_threads(threads);
+      const Point many = evaluate<double>(problem, weights);
+      EXPECT_EQ(many.value, one.value);
+      EXPECT_EQ(many.gradient, one.gradient);
+      EXPECT_EQ(evaluate<float>(problem, weights).gradient, one_single.gradient);
+    }
+  }
+  omp_set_num_threads(budget);
+}
+
+TEST(Objective, TeacherFitsCleanLabelsOnceItsRankFits) {
+  Problem problem;
+  problem.dimension = 20;
+  problem.lambda = 0;
+  const Matrix teacher = draw_teacher(problem, seed);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> modes(teacher);
+  const Eigen::VectorXd roots = modes.eigenvalues().cwiseMax(0).cwiseSqrt();
+  const Matrix root = modes.eigenvectors() * roots.asDiagonal();
+  for (Task task : {Task::seq2lab, Task::seq2seq}) {
+    problem.task = task;
+    const Point point = evaluate<double>(problem, root);
+    EXPECT_NEAR(point.loss, 0, 1e-14);
+    EXPECT_LT(norm(point.gradient), 1e-8);
+  }
+}
+
+TEST(Objective, PairsPermuteWithTheTokens) {
+  // T = 2: exchanging the tokens of every sample exchanges h_00 and h_11; loss and gradient stay.
+  Problem problem;
+  problem.dimension = 12;
+  problem.noise_in = 0.3;
+  const Matrix weights = gaussian_weights(problem, 1);
+  Dataset<double> data = draw_dataset<double>(problem, draw_teacher(problem, seed), seed);
+  std::vector<double> gradient(static_cast<std::size_t>(weights.size()));
+  std::vector<double> exchanged_gradient(gradient.size());
+  const double value = Objective<double>(data, channel_of(problem), 12, 0.1)(entries(weights), gradient);
+  for (long sample = 0; sample < data.samples; ++sample) {
+    double* token = data.inputs.data() + sample * 24;
+    std::swap_ranges(token, token + 12, token + 12);
+    std::swap(data.correlation[sample], data.correlation[3 * data.samples + sample]);
+    std::swap(data.correlation[data.samples + sample], data.correlation[2 * data.samples + sample]);
+  }
+  const double exchanged =
+      Objective<double>(data, channel_of(problem), 12, 0.1)(entries(weights), exchanged_gradient);
+  EXPECT_NEAR(exchanged, value, 1e-14 * value);
+  EXPECT_LT(distance(exchanged_gradient, gradient), 1e-13 * norm(gradient));
+}
+
+}  // namespace
+}  // namespace qklab::lab

@@ -1,0 +1,281 @@
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <Eigen/Eigenvalues>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "lab/plain_model.hpp"
+#include "lab/training_problems.hpp"
+#include "qklab/core/error.hpp"
+#include "qklab/lab/measure.hpp"
+#include "qklab/lab/teacher.hpp"
+#include "qklab/lab/train.hpp"
+
+namespace qklab::lab {
+namespace {
+
+Problem small_problem() {
+  Problem problem;
+  problem.dimension = 20;
+  problem.alpha = 1;
+  problem.lambda = 0.03;
+  problem.noise_in = 0.2;
+  return problem;
+}
+
+TrainOptions quick_options() {
+  TrainOptions options;
+  options.test_samples = 2000;
+  return options;
+}
+
+double objective(const TrainedRun& run) {
+  return run.train_loss + run.regularization;
+}
+
+TEST(Run, MeasuresItsOwnMinimiser) {
+  const TrainedRun result = run(small_problem(), quick_options(), 4);
+  EXPECT_EQ(result.outcome, Outcome::converged);
+  EXPECT_EQ(result.seed, 4u);
+  ASSERT_EQ(std::ssize(result.eigenvalues), 20);
+  EXPECT_TRUE(std::is_sorted(result.eigenvalues.begin(), result.eigenvalues.end()));
+  const auto& s = result.eigenvalues;
+  EXPECT_NEAR(result.self_overlap, std::inner_product(s.begin(), s.end(), s.begin(), 0.0) / 20, 1e-12);
+  EXPECT_NEAR(result.regularization, 0.03 * std::accumulate(s.begin(), s.end(), 0.0) / 20, 1e-12);
+  EXPECT_GT(result.test_error.se, 0);
+  EXPECT_GT(result.seconds, 0);
+  EXPECT_GT(result.epochs, 1);
+  const Matrix teacher = draw_teacher(small_problem(), 4);
+  EXPECT_LE(std::abs(result.overlap), std::sqrt(result.self_overlap * overlap(teacher, teacher)));
+}
+
+TEST(Run, IsAFunctionOfTheSeedOnly) {
+  const int budget = omp_get_max_threads();
+  Problem problem = small_problem();
+  problem.dimension = 50;  // large enough for two threads
+  for (Precision precision : {Precision::f32, Precision::f64}) {
+    TrainOptions options = quick_options();
+    options.precision = precision;
+    options.max_epochs = 40;
+    omp_set_num_threads(1);
+    const TrainedRun one = run(problem, options, 4);
+    omp_set_num_threads(2);
+    const TrainedRun two = run(problem, options, 4);
+    omp_set_num_threads(budget);
+    EXPECT_EQ(two.test_error.value, one.test_error.value);
+    EXPECT_EQ(two.train_loss, one.train_loss);
+    EXPECT_EQ(two.overlap, one.overlap);
+    EXPECT_EQ(two.eigenvalues, one.eigenvalues);
+    EXPECT_EQ(two.epochs, one.epochs);
+    EXPECT_EQ(two.gradient_norm, one.gradient_norm);
+    EXPECT_NE(run(problem, options, 5).overlap, one.overlap);
+  }
+}
+
+class EveryRun : public testing::TestWithParam<NamedProblem> {};
+
+TEST_P(EveryRun, OptimizersAndPrecisionsAgree) {
+  // alpha > 1 and lambda > 0: one minimiser in S at full width.
+  Problem problem = GetParam().problem;
+  if (problem.kappa < 1) GTEST_SKIP() << "a narrow student may have several minima";
+  TrainOptions options = quick_options();
+  options.max_epochs = 100000;
+  options.gradient_tolerance = 1e-7;
+  const TrainedRun reference = run(problem, options, 1);
+  ASSERT_EQ(reference.outcome, Outcome::converged);
+  const auto expect_same = [&](double tolerance) {
+    const TrainedRun other = run(problem, options, 1);
+    EXPECT_EQ(other.outcome, Outcome::converged);
+    EXPECT_NEAR(objective(other), objective(reference), tolerance * objective(reference));
+    // |S - S'|^2/d = q + q' - 2 m', so q and m near to the teacher fix S through both.
+    EXPECT_NEAR(other.self_overlap, reference.self_overlap, 1e-4 * reference.self_overlap);
+    EXPECT_NEAR(other.overlap, reference.overlap, 1e-4 * reference.overlap);
+    for (std::size_t i = 0; i < reference.eigenvalues.size(); ++i) {
+      EXPECT_NEAR(other.eigenvalues[i], reference.eigenvalues[i], 1e-4 * reference.eigenvalues.back());
+    }
+  };
+  options.optimizer = Optimizer::adam;
+  expect_same(1e-9);
+  options.optimizer = Optimizer::gradient_descent;
+  options.gradient_tolerance = 1e-6;
+  expect_same(1e-8);
+  options.optimizer = Optimizer::lbfgs;
+  options.precision = Precision::f32;
+  options.gradient_tolerance = 1e-5;
+  expect_same(1e-6);
+}
+
+TEST_P(EveryRun, LowersTheObjectiveAndStaysWithinItsRank) {
+  const Problem& problem = GetParam().problem;
+  const TrainedRun result = run(problem, quick_options(), 2);
+  EXPECT_TRUE(is_answer(result.outcome));
+  const Matrix zero = Matrix::Zero(problem.dimension, 1);
+  EXPECT_LE(objective(result), plain::objective(problem, draw_teacher(problem, 2), zero, 2) * (1 + 1e-12));
+  const double smallest_zero_fraction = 1 - static_cast<double>(student_width(problem)) / problem.dimension;
+  EXPECT_GE(result.zero_fraction, smallest_zero_fraction - 1e-12);
+}
+
+INSTANTIATE_TEST_SUITE_P(Small, EveryRun, testing::ValuesIn(small_problems()),
+                         [](const auto& param) { return param.param.name; });
+
+/// Smallest weight decay at which S = 0 is the minimiser when the loss is convex: minus d times the lowest
+/// eigenvalue of the gradient at S = 0, here (2/d^2) sum_mu (0 - y) (x x^T - I)/sqrt d for T = 1.
+double largest_useful_weight_decay(const Problem& problem, std::uint64_t seed) {
+  const double d = problem.dimension;
+  const Matrix teacher = draw_teacher(problem, seed);
+  Matrix correlation = Matrix::Zero(problem.dimension, problem.dimension);
+  for (long sample = 0; sample < sample_count(problem); ++sample) {
+    const Matrix x = plain::tokens(problem, seed, sample);
+    const double y = plain::label(problem, teacher, seed, sample)(0, 0);
+    correlation += 2 / (d * d) * y *
+                   (x.transpose() * x - Matrix::Identity(problem.dimension, problem.dimension)) /
+                   std::sqrt(d);
+  }
+  return d * Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(correlation).eigenvalues().maxCoeff();
+}
+
+TEST(Run, LargeWeightDecayGivesTheZeroSolution) {
+  Problem problem = small_problem();
+  problem.activation = Activation::identity;
+  problem.tokens = 1;
+  const double threshold = largest_useful_weight_decay(problem, 6);
+  for (Optimizer optimizer : {Optimizer::lbfgs, Optimizer::adam, Optimizer::gradient_descent}) {
+    TrainOptions options = quick_options();
+    options.optimizer = optimizer;
+    problem.lambda = 1.05 * threshold;
+    const TrainedRun zero = run(problem, options, 6);
+    EXPECT_EQ(zero.outcome, Outcome::zero_solution);
+    EXPECT_EQ(zero.self_overlap, 0);
+    EXPECT_EQ(zero.regularization, 0);
+    EXPECT_EQ(zero.zero_fraction, 1);
+    EXPECT_EQ(zero.gradient_norm, 0);
+    const Matrix teacher = draw_teacher(problem, 6);
+    EXPECT_NEAR(zero.test_error.value, 2 * overlap(teacher, teacher), 4 * zero.test_error.se);
+    problem.lambda = 0.95 * threshold;
+    const TrainedRun learned = run(problem, options, 6);
+    EXPECT_EQ(learned.outcome, Outcome::converged);
+    EXPECT_GT(learned.self_overlap, 1e-4);
+  }
+}
+
+TEST(Run, StopReturnsTheBestPointSoFar) {
+  std::atomic<bool> stop = false;
+  TrainOptions options = quick_options();
+  options.stop = StopToken(stop);
+  options.progress = [&](const Progress& progress) {
+    if (progress.stage == "training" && progress.done >= 6) stop = true;
+  };
+  const TrainedRun interrupted = run(small_problem(), options, 4);
+  EXPECT_EQ(interrupted.outcome, Outcome::interrupted);
+  EXPECT_FALSE(is_answer(interrupted.outcome));
+  EXPECT_EQ(interrupted.epochs, 6);
+  const TrainedRun finished = run(small_problem(), quick_options(), 4);
+  EXPECT_GT(objective(interrupted), objective(finished));
+  EXPECT_TRUE(std::isfinite(interrupted.test_error.value));
+
+  const TrainedRun at_once = run(small_problem(), options, 4);
+  EXPECT_EQ(at_once.epochs, 1);
+  EXPECT_GT(objective(at_once), objective(interrupted));
+}
+
+TEST(Run, BudgetOfEpochsIsReported) {
+  TrainOptions options = quick_options();
+  options.max_epochs = 5;
+  const TrainedRun result = run(small_problem(), options, 4);
+  EXPECT_EQ(result.outcome, Outcome::iteration_limit);
+  EXPECT_EQ(result.epochs, 5);
+}
+
+template <class Exception>
+std::string message_of(const Problem& problem, const TrainOptions& options = {}) {
+  try {
+    run(problem, options, 1);
+  } catch (const Exception& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(Run, RefusesWhatDoesNotFitInMemory) {
+  Problem problem;
+  problem.dimension = 20000;
+  const std::string message = message_of<ResourceError>(problem);
+  EXPECT_NE(message.find("dimension = 20000"), std::string::npos) << message;
+  EXPECT_NE(message.find("n = 4e+08 samples"), std::string::npos) << message;
+  EXPECT_NE(message.find("GiB"), std::string::npos) << message;
+  // 4e8 samples of two tokens of 20000 doubles.
+  EXPECT_GT(memory_estimate(problem, {}), 4e8 * 2 * 20000 * 8);
+  TrainOptions single;
+  single.precision = Precision::f32;
+  EXPECT_LT(memory_estimate(problem, single), 0.52 * memory_estimate(problem, {}));
+
+  problem.dimension = 200;
+  problem.kappa = 1e9;
+  EXPECT_NE(message_of<ResourceError>(problem).find("kappa = 1e+09"), std::string::npos);
+}
+
+TEST(Run, NamesWhatItCannotTrain) {
+  Problem problem;
+  problem.dimension = 10;
+  problem.parametrization = Parametrization::direct;
+  EXPECT_EQ(message_of<InvalidParameter>(problem),
+            "parametrization = direct: training is available for tied");
+  problem.parametrization = Parametrization::untied;
+  EXPECT_EQ(message_of<InvalidParameter>(problem),
+            "parametrization = untied: training is available for tied");
+  problem.parametrization = Parametrization::tied;
+  problem.activation = Activation::hermite3;
+  EXPECT_EQ(message_of<InvalidParameter>(problem),
+            "activation = hermite3: training is available for softmax, identity");
+}
+
+TEST(Run, RefusesBadNumbers) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  Problem problem;
+  problem.dimension = 10;
+  problem.lambda = nan;
+  EXPECT_THROW(run(problem, {}, 1), InvalidParameter);
+  problem.lambda = 0.1;
+  problem.teacher = SpectrumTeacher{"list", {1, 2, 3}};
+  EXPECT_NE(message_of<InvalidParameter>(problem).find("dimension = 10"), std::string::npos);
+  problem.teacher = WishartTeacher{};
+  TrainOptions options;
+  options.gradient_tolerance = nan;
+  EXPECT_NE(message_of<InvalidParameter>(problem, options).find("gradient_tolerance"), std::string::npos);
+  options = {};
+  options.max_epochs = 0;
+  EXPECT_NE(message_of<InvalidParameter>(problem, options).find("max_epochs"), std::string::npos);
+  options = {};
+  options.learning_rate = -1;
+  EXPECT_NE(message_of<InvalidParameter>(problem, options).find("learning_rate"), std::string::npos);
+  options = {};
+  options.test_samples = 0;
+  EXPECT_NE(message_of<InvalidParameter>(problem, options).find("test_samples"), std::string::npos);
+}
+
+TEST(Run, SmallestSizesWork) {
+  Problem problem = small_problem();
+  problem.dimension = 1;
+  problem.alpha = 0.3;
+  EXPECT_TRUE(std::isfinite(run(problem, quick_options(), 1).test_error.value));
+  problem.dimension = 2;
+  problem.kappa = 0.1;
+  EXPECT_TRUE(std::isfinite(run(problem, quick_options(), 1).test_error.value));
+}
+
+TEST(Options, NamesRoundTrip) {
+  for (Optimizer optimizer : {Optimizer::lbfgs, Optimizer::adam, Optimizer::gradient_descent}) {
+    EXPECT_EQ(parse_optimizer(to_string(optimizer)), optimizer);
+  }
+  for (Precision precision : {Precision::f32, Precision::f64}) {
+    EXPECT_EQ(parse_precision(to_string(precision)), precision);
+  }
+  EXPECT_THROW(parse_optimizer("sgd"), InvalidParameter);
+  EXPECT_THROW(parse_precision("f16"), InvalidParameter);
+}
+
+}  // namespace
+}  // namespace qklab::lab

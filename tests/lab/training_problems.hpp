@@ -1,0 +1,88 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "qklab/core/problem.hpp"
+#include "qklab/core/random.hpp"
+#include "qklab/lab/matrix.hpp"
+
+namespace qklab::lab {
+
+struct NamedProblem {
+  std::string name;
+  Problem problem;
+};
+
+/// Small problems that cover activations, numbers of tokens, tasks, widths and noises.
+inline std::vector<NamedProblem> small_problems() {
+  Problem base;
+  base.dimension = 13;
+  base.alpha = 1.3;
+  base.lambda = 0.07;
+  std::vector<NamedProblem> problems;
+  const auto add = [&](const char* name, auto&& change) {
+    NamedProblem named{name, base};
+    change(named.problem);
+    problems.push_back(named);
+  };
+  add("softmax2", [](Problem&) {});
+  add("softmax3_noisy", [](Problem& p) {
+    p.tokens = 3;
+    p.beta = 1.7;
+    p.noise_in = 0.4;
+    p.noise_out = 0.1;
+  });
+  add("softmax5_narrow", [](Problem& p) {
+    p.tokens = 5;
+    p.kappa = 0.3;
+  });
+  add("softmax2_wide", [](Problem& p) {
+    p.kappa = 2.1;
+    p.noise_in = 0.2;
+  });
+  add("identity1", [](Problem& p) {
+    p.activation = Activation::identity;
+    p.tokens = 1;
+    p.noise_in = 0.1;
+    p.noise_out = 0.3;
+  });
+  add("identity3", [](Problem& p) {
+    p.activation = Activation::identity;
+    p.tokens = 3;
+    p.noise_out = 0.2;
+  });
+  add("seq2seq_softmax2", [](Problem& p) { p.task = Task::seq2seq; });
+  add("seq2seq_softmax3_noisy", [](Problem& p) {
+    p.task = Task::seq2seq;
+    p.tokens = 3;
+    p.noise_in = 0.4;
+    p.noise_out = 0.1;
+  });
+  add("seq2seq_identity1", [](Problem& p) {
+    p.task = Task::seq2seq;
+    p.activation = Activation::identity;
+    p.tokens = 1;
+    p.noise_out = 0.1;
+  });
+  add("seq2seq_identity2_narrow", [](Problem& p) {
+    p.task = Task::seq2seq;
+    p.activation = Activation::identity;
+    p.kappa = 0.5;
+  });
+  return problems;
+}
+
+/// W with iid N(0, 1/sqrt(p d)) entries.
+inline Matrix gaussian_weights(const Problem& problem, std::uint64_t index) {
+  Matrix weights(problem.dimension, student_width(problem));
+  RandomStream stream(7, Purpose::probe, index);
+  for (double& w : weights.reshaped()) w = stream.normal();
+  return weights / std::pow(static_cast<double>(weights.size()), 0.25);
+}
+
+inline std::span<const double> entries(const Matrix& matrix) {
+  return {matrix.data(), static_cast<std::size_t>(matrix.size())};
+}
+
+}  // namespace qklab::lab
