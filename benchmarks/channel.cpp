@@ -45,7 +45,7 @@ void evaluate_warm(benchmark::State& state) {
   expectation.evaluate(kOverlaps, susceptibility);
   ScoreOverlaps moved = kOverlaps;
   for (auto _ : state) {
-    moved.self_overlap = moved.self_overlap == kOverlaps.self_overlap ? 1.2 : kOverlaps.self_overlap;
+    moved.orthogonal = moved.orthogonal == kOverlaps.orthogonal ? 0.16 : kOverlaps.orthogonal;
     benchmark::DoNotOptimize(expectation.evaluate(moved, susceptibility));
   }
 }

@@ -40,9 +40,9 @@ void check_overlaps(const ScoreOverlaps& overlaps) {
   if (!std::isfinite(overlaps.overlap)) {
     throw InvalidParameter("overlap", overlaps.overlap, "m must be finite");
   }
-  const double least = overlaps.overlap * overlaps.overlap / overlaps.teacher_self_overlap;
-  if (!(overlaps.self_overlap >= least * (1 - 1e-12) && std::isfinite(overlaps.self_overlap))) {
-    throw InvalidParameter("self-overlap", overlaps.self_overlap, "q must be finite and >= m^2/Q0");
+  const double rounding = 1e-12 * overlaps.overlap * overlaps.overlap / overlaps.teacher_self_overlap;
+  if (!(overlaps.orthogonal >= -rounding && std::isfinite(overlaps.orthogonal))) {
+    throw InvalidParameter("self-overlap", overlaps.self_overlap(), "q must be finite and >= m^2/Q0");
   }
 }
 
@@ -59,8 +59,7 @@ OutputExpectations identity_expectations(const Channel& channel, double noise_in
   const int dimension = channel.score_dimension();
   const int tokens = channel.tokens;
   const double stiffness = susceptibility + 0.25;
-  const double misfit = overlaps.teacher_self_overlap - 2 * overlaps.overlap + overlaps.self_overlap +
-                        noise_in + 0.5 * noise_out;
+  const double misfit = overlaps.squared_error() + noise_in + 0.5 * noise_out;
   const double shrink = 1 + 4 * susceptibility;
   OutputExpectations e;
   e.gradient_square = dimension * misfit / (stiffness * stiffness);
@@ -134,8 +133,8 @@ std::vector<double> OutputExpectation::test_error(const ScoreOverlaps& overlaps)
   check_overlaps(overlaps);
   const State& state = *state_;
   if (state.channel.activation == Activation::identity) {
-    const double distance = overlaps.teacher_self_overlap - 2 * overlaps.overlap + overlaps.self_overlap;
-    return std::vector<double>(state.options.scramblings, 2 * state.channel.score_dimension() * distance);
+    return std::vector<double>(state.options.scramblings,
+                               2 * state.channel.score_dimension() * overlaps.squared_error());
   }
   const ScoreMix mix = score_mix(overlaps, 0);
   std::vector<double> errors(state.options.scramblings);

@@ -40,7 +40,9 @@ double ordered_sum(const double* values, int count);
 ScoreMix score_mix(const ScoreOverlaps& overlaps, double noise_in) {
   const double variance = overlaps.teacher_self_overlap + noise_in;
   const double teacher = std::sqrt(variance);
-  const double own = overlaps.self_overlap - overlaps.overlap * overlaps.overlap / variance;
+  // q - m^2/(Q0 + noise_in) from parts that do not cancel.
+  const double own = overlaps.orthogonal + overlaps.overlap * overlaps.overlap * noise_in /
+                                               (overlaps.teacher_self_overlap * variance);
   return {teacher, overlaps.overlap / teacher, std::sqrt(std::max(0.0, own))};
 }
 

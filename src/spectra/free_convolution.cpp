@@ -29,6 +29,22 @@ double within_reach(const Law& law, double delta, double x) {
   return std::clamp(x, span.lo - margin, span.hi + margin);
 }
 
+double clearance(const Law& law, Complex start) {
+  return std::visit([&](const auto& known) { return spectra::distance_to_support(known, start.real()); },
+                    law);
+}
+
+std::vector<ContourNode> contour_along(const Law& law, double delta,
+                                       const std::vector<spectra::PathNode>& path) {
+  std::vector<ContourNode> contour;
+  contour.reserve(path.size());
+  for (const auto& [omega, domega] : path) {
+    const auto [g, slope] = stieltjes_and_derivative(law, omega);
+    contour.push_back({omega + delta * delta * g, g, (1.0 + delta * delta * slope) * domega});
+  }
+  return contour;
+}
+
 }  // namespace
 
 FreeConvolution::FreeConvolution(Law law, double delta) : law_(std::move(law)), delta_(delta) {
@@ -74,18 +90,21 @@ double FreeConvolution::upper_quantile(double fraction) const {
 }
 
 std::vector<ContourNode> FreeConvolution::contour_above(double cut) const {
-  const double near = within_reach(law_, delta_, not_nan("cut", cut));
-  const Complex start = subordination(near);
+  const Complex start = subordination(within_reach(law_, delta_, not_nan("cut", cut)));
   const double top = hull(law_).hi;
   if (start.imag() == 0 && start.real() > top) return {};
-  const double clearance =
-      std::visit([&](const auto& known) { return spectra::distance_to_support(known, start.real()); }, law_);
-  std::vector<ContourNode> contour;
-  for (const auto& [omega, domega] : spectra::path_over(start, top, clearance)) {
-    const auto [g, slope] = stieltjes_and_derivative(law_, omega);
-    contour.push_back({omega + delta_ * delta_ * g, g, (1.0 + delta_ * delta_ * slope) * domega});
-  }
-  return contour;
+  return contour_along(law_, delta_, spectra::path_over(start, top, clearance(law_, start)));
+}
+
+std::vector<ContourNode> FreeConvolution::contour_below(double cut) const {
+  const Complex start = subordination(within_reach(law_, delta_, not_nan("cut", cut)));
+  const double bottom = hull(law_).lo;
+  if (start.imag() == 0 && start.real() < bottom) return {};
+  // The mirror image u -> -u of a path over the top, run through from its end to the cut.
+  std::vector<spectra::PathNode> path =
+      spectra::path_over({-start.real(), start.imag()}, -bottom, clearance(law_, start));
+  for (spectra::PathNode& node : path) node = {-std::conj(node.omega), std::conj(node.domega)};
+  return contour_along(law_, delta_, path);
 }
 
 std::vector<SpectralNode> FreeConvolution::nodes(std::span<const double> breakpoints) const {

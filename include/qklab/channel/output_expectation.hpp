@@ -10,11 +10,31 @@
 namespace qklab {
 
 /// Second moments of teacher and student scores in white coordinates: each of the r components of (e0, w) has
-/// variances teacher_self_overlap (Q0) and self_overlap (q) and covariance overlap (m).
+/// variances Q0 and q and covariance m.
+///
+/// Held as (Q0, m, q - m^2/Q0), which keep their digits near recovery, where q Q0 - m^2 and Q0 - 2m + q are
+/// tiny.
 struct ScoreOverlaps {
-  double teacher_self_overlap = 1;
-  double overlap = 0;
-  double self_overlap = 1;
+  constexpr ScoreOverlaps(double Q0, double m, double q)
+      : teacher_self_overlap(Q0), overlap(m), orthogonal(q - m * m / Q0) {}
+  /// The same with the part of the student's variance that is independent of the teacher, q - m^2/Q0 >= 0.
+  static constexpr ScoreOverlaps from_orthogonal(double Q0, double m, double orthogonal) {
+    ScoreOverlaps overlaps(Q0, m, 0);
+    overlaps.orthogonal = orthogonal;
+    return overlaps;
+  }
+
+  /// q
+  constexpr double self_overlap() const { return overlap * overlap / teacher_self_overlap + orthogonal; }
+  /// Q0 - 2m + q, the mean square of e0 - w in each component.
+  constexpr double squared_error() const {
+    const double defect = teacher_self_overlap - overlap;
+    return defect * defect / teacher_self_overlap + orthogonal;
+  }
+
+  double teacher_self_overlap;  ///< Q0
+  double overlap;               ///< m
+  double orthogonal;            ///< q - m^2/Q0
 };
 
 /// Gaussian expectations over one scrambling, in white coordinates (docs/theory section 2).
@@ -46,7 +66,7 @@ class OutputExpectation {
   OutputExpectation(OutputExpectation&&) noexcept;
   OutputExpectation& operator=(OutputExpectation&&) noexcept;
 
-  /// One entry for each scrambling (identity: all equal). Domain: Q0 > 0, q >= m^2/Q0, V > 0.
+  /// One entry for each scrambling (identity: all equal). Domain: Q0 > 0, q >= m^2/Q0 (to rounding), V > 0.
   std::vector<OutputExpectations> evaluate(const ScoreOverlaps& overlaps, double susceptibility);
 
   /// The V -> 0 limit, for the zero solution: g = -d loss/d e at e = w.
