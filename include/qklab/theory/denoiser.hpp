@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+
+#include "qklab/core/problem.hpp"
+#include "qklab/theory/order_parameters.hpp"
+#include "qklab/theory/student_spectrum.hpp"
+
+namespace qklab::theory {
+
+/// The student that the matrix side of the state evolution answers with.
+struct DenoisedStudent {
+  OrderParameters order;
+  double penalty = 0;  ///< the regulariser, lambda Tr(S)/d (tied) or lambda Tr(S^2)/d (direct)
+  StudentSpectrum spectrum;
+};
+
+/// The matrix side of the state evolution: the minimiser over S of Vhat |S|^2/2 - <mhat S0 + sqrt(qhat) Z, S>
+/// plus the penalty, in the limit of high dimension (docs/theory section 2). Tied students of any width
+/// ratio, and direct ones.
+class Denoiser {
+ public:
+  /// Throws InvalidParameter for the untied parametrization, and for a direct student with kappa != 1.
+  explicit Denoiser(const Problem& problem);
+
+  /// Nothing unless mhat, qhat and Vhat are > 0 and finite.
+  std::optional<DenoisedStudent> operator()(const ConjugateParameters& hats) const;
+
+  /// True when the weight decay is so large that S = 0 answers the given conjugates: b is above the spectrum
+  /// of X.
+  bool answers_zero(const ConjugateParameters& hats) const;
+
+  const Law& teacher() const { return teacher_; }
+
+ private:
+  DenoisedStudent threshold(const ConjugateParameters& hats) const;
+  DenoisedStudent shrink(const ConjugateParameters& hats) const;
+
+  Law teacher_;
+  Parametrization parametrization_;
+  double teacher_self_overlap_;
+  double kappa_;
+  double lambda_;
+};
+
+}  // namespace qklab::theory
