@@ -59,12 +59,12 @@ void append_arc(Complex start, double top, std::vector<PathNode>& path) {
   const double decay = std::asinh(std::numbers::pi / 2 / sigma0);
   const GaussLegendreRule& rule = gauss_legendre(kHalfDecay / decay);
   for (size_t i = rule.nodes.size() - 1; i >= rule.nodes.size() / 2; --i) {
-    const Complex eta = on_arc(sigma0 * rule.nodes[i]);
+    const double sigma = sigma0 * rule.nodes[i];
+    const Complex eta = on_arc(sigma);
     // eta^2 - eta0^2 without cancellation, for the atoms close to the start.
-    const double step = sigma0 * (rule.nodes[i] - 1);
-    const Complex difference =
-        eta.real() * eta0.real() *
-        Complex(-2 * std::sinh(sigma0 + step / 2) * std::sinh(step / 2), std::sinh(step));
+    const double sine = std::sinh(sigma0 * (rule.nodes[i] - 1) / 2);
+    const Complex difference = 2 * sine * eta.real() * eta0.real() *
+                               Complex(-std::sinh((sigma + sigma0) / 2), std::sqrt(1 + sine * sine));
     path.push_back({start + radius * difference * (eta + eta0),
                     Complex(0, -2 * radius * sigma0 * rule.weights[i] * eta.real()) * eta * eta});
   }

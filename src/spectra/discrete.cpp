@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <numeric>
 #include <string>
 
 #include "continuous_support.hpp"
@@ -64,7 +63,11 @@ std::pair<Complex, Complex> resolvent(const DiscreteLaw& law, Complex z) {
 
 double moment(const DiscreteLaw& law, int k) {
   double sum = 0;
-  for (size_t i = 0; i < law.locations.size(); ++i) sum += law.masses[i] * std::pow(law.locations[i], k);
+  for (size_t i = 0; i < law.locations.size(); ++i) {
+    double term = law.masses[i];
+    for (int power = 0; power < k; ++power) term *= law.locations[i];
+    sum += term;
+  }
   return sum;
 }
 
@@ -87,12 +90,13 @@ double mass_above(const DiscreteLaw& law, double delta, double x) {
 }
 
 double upper_quantile(const DiscreteLaw& law, double delta, double fraction) {
-  double above = 0;
-  for (size_t i = law.locations.size() - 1; i > 0 && above < fraction; --i) {
-    above += law.masses[i];
-    if (std::abs(above - fraction) > kMassRounding) continue;
-    if (const std::optional<Gap> gap = gap_after(law, delta, i - 1)) {
-      return (real_x(law, delta, i - 1, gap->above_left) + real_x(law, delta, i, gap->below_right)) / 2;
+  // The atom that holds the quantile of the law itself, and the mass from it upwards.
+  size_t atom = law.locations.size() - 1;
+  double above = law.masses[atom];
+  while (atom > 0 && above < fraction - kMassRounding) above += law.masses[--atom];
+  if (atom > 0 && above <= fraction + kMassRounding) {
+    if (const std::optional<Gap> gap = gap_after(law, delta, atom - 1)) {
+      return (real_x(law, delta, atom - 1, gap->above_left) + real_x(law, delta, atom, gap->below_right)) / 2;
     }
   }
   double guess = 0;
@@ -101,7 +105,9 @@ double upper_quantile(const DiscreteLaw& law, double delta, double fraction) {
     guess = point.height_squared;
     return mass_above_point(law, u, point) - fraction;
   };
-  const double u = bracketed_root(excess, law.locations.front() - delta, law.locations.back() + delta);
+  // Noise of norm 2 delta moves an eigenvalue by at most 2 delta (Weyl), and |x - u| <= delta.
+  const double u = bracketed_root(excess, law.locations[atom > 0 ? atom - 1 : 0] - 3 * delta,
+                                  law.locations[atom] + 3 * delta);
   return u + delta * delta * curve_point(law, delta, u, 0, guess).sums.a1;
 }
 

@@ -203,6 +203,31 @@ TEST(FreeConvolution, ContourIsEmptyAboveTheSupport) {
   }
 }
 
+TEST(FreeConvolution, ContoursBelowAndAboveACutShareTheMoments) {
+  for (const Case& c : cases()) {
+    const FreeConvolution mu(c.law, c.delta);
+    const double spread = std::sqrt(second_moment(c));
+    for (double fraction : {0.97, 0.5, 0.03}) {
+      const double cut = mu.upper_quantile(fraction);
+      const double sensitivity = mu.density(cut) * (std::abs(cut) + c.delta) * 1e-15;
+      const std::vector<ContourNode> below = mu.contour_below(cut);
+      const std::vector<ContourNode> above = mu.contour_above(cut);
+      const double whole[] = {1, moment(c.law, 1), second_moment(c)};
+      EXPECT_NEAR(contour_moment(below, 0), 1 - mu.mass_above(cut), 1e-14 + 10 * sensitivity) << c.name;
+      for (int k = 0; k < 3; ++k) {
+        const double scale = std::pow(spread, k);
+        EXPECT_NEAR(contour_moment(below, k) + contour_moment(above, k), whole[k],
+                    3e-13 * scale + 20 * sensitivity * std::pow(std::abs(cut), k))
+            << c.name << " moment " << k;
+      }
+    }
+    EXPECT_TRUE(mu.contour_below(mu.outer_edges().lo - 1e-3 * c.delta).empty()) << c.name;
+    EXPECT_TRUE(mu.contour_below(-kInfinity).empty()) << c.name;
+    EXPECT_NEAR(contour_moment(mu.contour_below(kInfinity), 2), second_moment(c), 2e-13 * second_moment(c))
+        << c.name;
+  }
+}
+
 TEST(FreeConvolution, ScalesWithItsLaw) {
   const double scale = 3.7;
   const DiscreteLaw small{{-1, 0.2, 2}, {0.3, 0.3, 0.4}};

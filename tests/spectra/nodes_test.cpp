@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <complex>
+#include <map>
 #include <numbers>
+#include <random>
 
 #include "qklab/spectra/free_convolution.hpp"
 
@@ -140,6 +142,60 @@ TEST(Nodes, TakeJumpsAtBreakpoints) {
     const double sensitivity =
         (mu.density(low) + mu.density(high)) * (std::abs(low) + std::abs(high)) * 1e-15;
     EXPECT_NEAR(mu.integrate(window, breakpoints), 0.4994, 1e-12 + sensitivity) << c.name;
+  }
+}
+
+/// Up to 60 atoms, scattered or in tight groups, of equal or very unequal masses.
+DiscreteLaw random_law(std::mt19937_64& engine) {
+  std::uniform_real_distribution<double> uniform;
+  std::normal_distribution<double> normal;
+  const int count = 1 + static_cast<int>(60 * uniform(engine) * uniform(engine));
+  const bool grouped = uniform(engine) < 0.5;
+  const double unevenness = uniform(engine) < 0.5 ? 3 : 0;
+  std::map<double, double> masses;
+  double total = 0;
+  for (int i = 0; i < count; ++i) {
+    const double location = grouped ? std::round(3 * normal(engine)) + 1e-3 * std::round(3 * normal(engine))
+                                    : std::pow(10, -6 * uniform(engine)) * normal(engine);
+    const double mass = std::pow(10, -unevenness * uniform(engine));
+    masses[location] += mass;
+    total += mass;
+  }
+  DiscreteLaw law;
+  for (const auto& [location, mass] : masses) {
+    law.locations.push_back(location);
+    law.masses.push_back(mass / total);
+  }
+  return law;
+}
+
+TEST(Nodes, CarryTheMassOfRandomLaws) {
+  std::mt19937_64 engine(5);
+  std::uniform_real_distribution<double> exponent(-5, 1);
+  for (int i = 0; i < 400; ++i) {
+    const DiscreteLaw law = random_law(engine);
+    const double delta = std::pow(10, exponent(engine));
+    const std::vector<SpectralNode> nodes = FreeConvolution(law, delta).nodes();
+    const double second = moment(law, 2) + delta * delta;
+    EXPECT_NEAR(power_sum(nodes, 0), 1, 1e-12) << "law " << i << " delta " << delta;
+    EXPECT_NEAR(power_sum(nodes, 2), second, 1e-12 * second) << "law " << i << " delta " << delta;
+  }
+}
+
+TEST(Nodes, SurviveTheClosingOfAGap) {
+  // Two equal atoms at -1 and 1 merge at delta = 1.
+  const double cut = 1e-3;
+  for (int digits = 1; digits <= 15; ++digits) {
+    for (int sign : {-1, 1}) {
+      const double delta = 1 + sign * std::pow(10.0, -digits);
+      const FreeConvolution mu(DiscreteLaw{{-1, 1}, {0.5, 0.5}}, delta);
+      EXPECT_EQ(mu.support().size(), delta < 1 ? 2 : 1) << delta - 1;
+      EXPECT_NEAR(power_sum(mu.nodes(), 0), 1, 1e-13) << delta - 1;
+      EXPECT_NEAR(mu.mass_above(0), 0.5, 1e-15) << delta - 1;
+      Complex mass = 0;
+      for (const ContourNode& node : mu.contour_above(cut)) mass += node.g * node.dz;
+      EXPECT_NEAR(-mass.imag() / std::numbers::pi, mu.mass_above(cut), 1e-14) << delta - 1;
+    }
   }
 }
 
