@@ -71,7 +71,7 @@ struct ProximalMap::Search {
   }
 
   PointRows step;
-  PointRows state;  ///< objective, slope, error
+  PointRows state;  ///< objective, slope, done
   PointRows start;
   PointRows packed_center;
   PointRows packed_label;
@@ -203,11 +203,11 @@ int ProximalMap::find_contested(int count, double susceptibility) {
     for (int i = 0; i < count; ++i) square[i] += g[i] * g[i];
   }
   const double* objective = search_->state.row(0);
-  const double* error = search_->state.row(2);
+  const double* done = search_->state.row(2);
   int contested = 0;
   for (int i = 0; i < count; ++i) {
-    const bool proved = error[i] <= kHandOver &&
-                        is_only_minimum(channel_, susceptibility, label, i, {objective[i], square[i]});
+    const bool proved =
+        done[i] > 0 && is_only_minimum(channel_, susceptibility, label, i, {objective[i], square[i]});
     if (!proved) search_->contested[contested++] = i;
   }
   return contested;
@@ -250,10 +250,10 @@ void ProximalMap::keep_lower(int count, double susceptibility) {
   const double apart = 1e-3 / (channel_.beta * susceptibility);
   for (int j = 0; j < count; ++j) {
     const int i = search.contested[j];
-    if (!(search.packed_state.row(2)[j] <= kHandOver)) continue;
+    if (search.packed_state.row(2)[j] == 0) continue;
     double& objective = search.state.row(0)[i];
-    double& error = search.state.row(2)[i];
-    const bool had_minimum = error <= kHandOver;
+    double& done = search.state.row(2)[i];
+    const bool had_minimum = done > 0;
     double square = 0;
     for (int k = 0; k < residual.rows(); ++k) {
       const double difference = search.packed_residual.row(k)[j] - residual.row(k)[i];
@@ -263,7 +263,7 @@ void ProximalMap::keep_lower(int count, double susceptibility) {
     if (had_minimum && distinct) competing.row(0)[i] = 1;
     if (had_minimum && !(distinct && search.packed_state.row(0)[j] < objective)) continue;
     objective = search.packed_state.row(0)[j];
-    error = search.packed_state.row(2)[j];
+    done = 1;
     for (int k = 0; k < residual.rows(); ++k) residual.row(k)[i] = search.packed_residual.row(k)[j];
   }
 }

@@ -6,8 +6,6 @@ namespace qklab {
 
 /// Most points of one batch; a multiple of every vector length.
 constexpr int kMaxBatch = 128;
-/// Estimated error of g relative to beta at which the search ends; the last correction squares it.
-constexpr double kHandOver = 1e-4;
 
 /// One batch of proximal problems for the vector kernels; rows are `stride` values apart. The unknown is
 /// g = (e - w)/V, so that the limit V -> 0 is nothing special. `count` is a multiple of 16.
@@ -20,7 +18,7 @@ struct NewtonRows {
   double* step;          ///< one row a pair: the next trial is residual + step
   double* objective;     ///< ||y - sigma(w + V g)||^2 + V |g|^2/2
   double* slope;         ///< derivative of the objective along step
-  double* error;         ///< estimated error of g relative to beta; below the tolerance: done
+  double* done;          ///< 1 once a minimum is reached, else 0
 };
 
 /// What the response kernel adds once the minimisers are known.

@@ -263,7 +263,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, Proximal,
                                            Case{{Activation::softmax, 3, 1.0}, 0.7, 0.1},
                                            Case{{Activation::softmax, 3, 2.0}, 3.0, 0.0},
                                            Case{{Activation::softmax, 4, 1.0}, 1.0, 0.2},
-                                           Case{{Activation::softmax, 6, 1.0}, 1.5, 0.1}),
+                                           Case{{Activation::softmax, 5, 1.0}, 1.5, 0.1}),
                          [](const auto& point) { return "n" + std::to_string(point.index); });
 
 /// Lowest objective on a fine grid of the two logit gaps of T = 2, where the loss is a sum of two terms.
@@ -305,6 +305,53 @@ TEST(ProximalGlobal, NoGridPointIsLowerForTwoTokens) {
           missed += found > lowest_on_grid(setting.channel, label, center, susceptibility) + 1e-12;
         }
         EXPECT_EQ(missed, 0) << "beta " << beta << " V " << susceptibility << " noise " << noise;
+      }
+    }
+  }
+}
+
+double objective_of(const Case& setting, const ProximalMap& map, int point) {
+  return test::plain_objective(setting.channel, point_of(map.label, point), point_of(map.center, point),
+                               setting.susceptibility, point_of(map.minimiser, point));
+}
+
+TEST(ProximalGlobal, RandomStartsFindNothingLower) {
+  for (const int tokens : {3, 4, 5}) {
+    for (const double beta : {1.0, 3.0}) {
+      const Case setting{{Activation::softmax, tokens, beta}, 3.0, 0.2};
+      const ProximalMap reference = solved(setting);
+      ProximalMap map(setting.channel, kPoints);
+      fill(setting, map);
+      std::mt19937_64 generator(21);
+      std::normal_distribution<double> normal;
+      for (int trial = 0; trial < 8; ++trial) {
+        for (int k = 0; k < map.minimiser.rows(); ++k) {
+          for (int i = 0; i < kPoints; ++i) {
+            map.minimiser.row(k)[i] = map.center.row(k)[i] + 0.5 * (trial + 1) * normal(generator);
+          }
+        }
+        map.solve(kPoints, setting.susceptibility, ProximalMap::Start::minimiser);
+        for (int i = 0; i < kPoints; ++i) {
+          EXPECT_GE(objective_of(setting, map, i), objective_of(setting, reference, i) - 1e-11)
+              << "T " << tokens << " beta " << beta << " point " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(ProximalGlobal, ConvergesFromSoftToStiffProblems) {
+  for (const int tokens : {2, 3, 5}) {
+    for (const double beta : {0.01, 1.0, 20.0}) {
+      for (const double susceptibility : {1e-40, 1e-6, 1e2, 1e6}) {
+        for (const double noise : {0.0, 0.3}) {
+          const Case setting{{Activation::softmax, tokens, beta}, susceptibility, noise};
+          const ProximalMap map = solved(setting);
+          for (int i = 0; i < kPoints; ++i) {
+            EXPECT_EQ(map.converged.row(0)[i], 1.0)
+                << "T " << tokens << " beta " << beta << " V " << susceptibility << " noise " << noise;
+          }
+        }
       }
     }
   }
