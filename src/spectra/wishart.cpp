@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 #include <optional>
+#include <string>
 
 #include "complex_root.hpp"
 #include "continuous_support.hpp"
@@ -15,6 +16,9 @@ namespace qklab::spectra {
 namespace {
 
 using Complex = std::complex<double>;
+
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+constexpr int kMaxIterations = 1000;
 
 // The functional inverse of G0 is omega(g) = 1/g + kappa0 a/(1 - a g) with the jump a = 1/sqrt(kappa0), so
 // that x(g) = omega(g) + delta^2 g. Outside the support g is real and x'(g) < 0; the edges are the zeros of
@@ -60,6 +64,7 @@ void check(const WishartLaw& law) {
 std::pair<Complex, Complex> resolvent(const WishartLaw& law, Complex z) {
   const double a = jump(law);
   const auto [low, high] = bulk(law);
+  // a z g^2 - (z + a (1 - kappa0)) g + 1 = 0: of the two forms of its root the one without cancellation.
   const Complex root = edge_root(low, high, z);
   const Complex sum = z + a * (1 - law.kappa0);
   const bool aligned = sum.real() * root.real() + sum.imag() * root.imag() >= 0;
@@ -176,7 +181,7 @@ double beyond_outer_edge(const WishartLaw& law, double delta, double x, int sign
     const auto [g, slope] = resolvent(law, omega);
     const double excess = omega + delta * delta * g.real() - x;
     const double step = excess / (1 + delta * delta * slope.real());
-    if (!(sign * step > std::numeric_limits<double>::epsilon() * std::abs(omega))) break;
+    if (!(sign * step > kEpsilon * std::abs(omega))) break;
     omega -= step;
     if (sign * (omega - edge) <= 0) return edge;
   }
@@ -200,16 +205,24 @@ struct Iterate {
   }
   Complex residual() const { return omega - image; }
   double distance() const { return std::norm(residual()) / (omega.imag() * image.imag()); }
-  bool converged() const {
-    constexpr double eps = std::numeric_limits<double>::epsilon();
-    return std::abs(residual().real()) <= eps * scale &&
-           std::abs(residual().imag()) <= 4 * eps * omega.imag();
+  /// Both parts of the equation hold to rounding; the imaginary one is v (1 - delta^2 a0) = 0.
+  bool solved() const {
+    return real_part_solved() && std::abs(residual().imag()) <= 4 * kEpsilon * omega.imag();
   }
+  /// The same next to an edge, where v is so small that the rounding of u disturbs it or makes it vanish.
+  bool nearly_solved() const {
+    return real_part_solved() && (std::abs(residual().imag()) <= 1e-3 * omega.imag() ||
+                                  omega.imag() <= kEpsilon * kEpsilon * scale);
+  }
+
+ private:
+  bool real_part_solved() const { return std::abs(residual().real()) <= 2 * kEpsilon * scale; }
 };
 
 Complex inside_support(const WishartLaw& law, double delta, double x) {
   Iterate current(law, delta, x, {x, delta});
-  for (int i = 0; i < 200 && !current.converged(); ++i) {
+  for (int i = 0; i < kMaxIterations; ++i) {
+    if (current.solved()) return current.omega;
     const Complex newton = current.omega - current.residual() / current.slope;
     if (newton.imag() > 0) {
       const Iterate next(law, delta, x, newton);
@@ -218,9 +231,10 @@ Complex inside_support(const WishartLaw& law, double delta, double x) {
         continue;
       }
     }
+    if (current.nearly_solved()) return current.omega;
     current = Iterate(law, delta, x, current.image);
   }
-  return current.omega;
+  throw Error("the subordination of a Wishart law at x = " + std::to_string(x) + " did not converge");
 }
 
 }  // namespace

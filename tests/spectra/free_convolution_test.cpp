@@ -104,6 +104,25 @@ TEST(FreeConvolution, SubordinationSolvesItsEquationInTheUpperHalfPlane) {
   }
 }
 
+TEST(FreeConvolution, DensityRisesLikeASquareRootFromEveryWishartEdge) {
+  for (double kappa0 : {0.01, 0.3, 0.999, 1.0, 1.1, 10.0}) {
+    for (double delta : {1e-6, 1e-4, 1e-2, 1.0, 1e2}) {
+      const FreeConvolution mu(WishartLaw{kappa0}, delta);
+      for (const Interval& interval : mu.support()) {
+        const double width = interval.hi - interval.lo;
+        for (double share : {1e-16, 1e-15, 1e-14, 1e-13}) {
+          EXPECT_GE(mu.density(interval.lo + share * width), 0) << kappa0 << " " << delta;
+          EXPECT_GE(mu.density(interval.hi - share * width), 0) << kappa0 << " " << delta;
+        }
+        // Closer than that the rounding of x is felt; the square root holds up to the next scale of the
+        // density.
+        const double near = mu.density(interval.hi - 1e-9 * width);
+        EXPECT_NEAR(mu.density(interval.hi - 4e-9 * width) / near, 2, 2e-4) << kappa0 << " " << delta;
+      }
+    }
+  }
+}
+
 TEST(FreeConvolution, DensityVanishesExactlyOutsideItsSupport) {
   for (const Case& c : cases()) {
     const FreeConvolution mu(c.law, c.delta);
