@@ -109,9 +109,11 @@ void StateEvolutionMap::choose_estimator(const Eigen::VectorXd& x) {
   const Estimate implicit = estimate(outputs, &OutputExpectations::student_divergence_implicit);
   const Estimate stein_teacher = estimate(outputs, &OutputExpectations::teacher_divergence_stein);
   const Estimate implicit_teacher = estimate(outputs, &OutputExpectations::teacher_divergence_implicit);
-  // Without competing minima the proximal map has no jump and both formulas are exact: take the sharper one.
+  // The errors of Stein's divergences and of E |g|^2 are correlated and largely cancel in the fixed point,
+  // which makes them the better choice until recovery, where the matrix they divide by is nearly singular.
+  constexpr double singular = 20;
   const bool jump_free = estimate(outputs, &OutputExpectations::competing).value == 0;
-  const bool sharper = implicit.se + implicit_teacher.se < stein.se + stein_teacher.se;
+  const bool sharper = singular * (implicit.se + implicit_teacher.se) < stein.se + stein_teacher.se;
   estimator_ = jump_free && sharper ? DivergenceEstimator::implicit : DivergenceEstimator::stein;
 }
 
