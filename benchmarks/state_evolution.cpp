@@ -4,7 +4,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include <chrono>
 #include <stdexcept>
+#include <vector>
 
 #include "qklab/core/threads.hpp"
 

@@ -67,8 +67,8 @@ class AndersonHistory {
 
   void push(const Eigen::VectorXd& x, const Eigen::VectorXd& f) {
     if (last_x_.size() > 0) {
-      steps_.push_back(x - last_x_);
-      changes_.push_back(f - last_f_);
+      steps_.emplace_back(x - last_x_);
+      changes_.emplace_back(f - last_f_);
       if (std::ssize(steps_) > depth_) {
         steps_.pop_front();
         changes_.pop_front();
@@ -109,10 +109,10 @@ class AndersonHistory {
   Eigen::VectorXd last_f_;
 };
 
-Eigen::VectorXd limited(Eigen::VectorXd step, double max_step) {
+Eigen::VectorXd limited(const Eigen::VectorXd& step, double max_step) {
   const double longest = step.lpNorm<Eigen::Infinity>();
   if (!std::isfinite(longest)) return Eigen::VectorXd::Zero(step.size());
-  return longest > max_step ? Eigen::VectorXd(step * (max_step / longest)) : step;
+  return step * std::min(1.0, max_step / longest);
 }
 
 void accelerate(Evaluator& evaluator, const Eigen::VectorXd& start, const FixedPointOptions& options) {
