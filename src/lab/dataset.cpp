@@ -80,11 +80,13 @@ Dataset<Real> draw_dataset(const Problem& problem, const Matrix& teacher, std::u
   return data;
 }
 
-double dataset_bytes(const Problem& problem, int bytes_per_real) {
+double dataset_bytes(const Problem& problem, int bytes_per_real, int threads) {
   const double samples = problem.alpha * problem.dimension * problem.dimension;
   const double tokens = problem.tokens;
   const double grams = problem.task == Task::seq2seq ? tokens * (tokens + 1) / 2 : 0;
-  return samples * (tokens * problem.dimension * bytes_per_real + 8 * (tokens * tokens + grams));
+  const double data = samples * (tokens * problem.dimension * bytes_per_real + 8 * (tokens * tokens + grams));
+  const double sampler = 8.0 * samples_a_block * tokens * (2.0 * problem.dimension + 3 * tokens);
+  return data + threads * sampler;
 }
 
 namespace {

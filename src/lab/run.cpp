@@ -76,7 +76,8 @@ double memory_estimate(const Problem& problem, const TrainOptions& options) {
   const double width = std::max(1.0, std::round(problem.kappa * d));
   const double optimizer_vectors = options.optimizer == Optimizer::lbfgs ? 48 : 8;
   const double square_matrices = 6;
-  return dataset_bytes(problem, bytes_per_real) + objective_bytes(problem, bytes_per_real, thread_budget()) +
+  return dataset_bytes(problem, bytes_per_real, thread_budget()) +
+         objective_bytes(problem, bytes_per_real, thread_budget()) +
          8 * (optimizer_vectors * d * width + square_matrices * d * d +
               static_cast<double>(options.test_samples));
 }
@@ -118,7 +119,7 @@ Trained train(const Problem& problem, const TrainOptions& options, const Matrix&
 
   DescentOptions descent_options;
   descent_options.gradient_tolerance = options.gradient_tolerance;
-  descent_options.length_scale = std::sqrt(problem.dimension);
+  descent_options.length_scale = start.norm();
   descent_options.value_scale = value_at_zero;
   descent_options.value_rounding = std::is_same_v<Real, float> ? 1e-6 : 1e-13;
   descent_options.max_epochs = options.max_epochs;
@@ -137,15 +138,15 @@ Trained train(const Problem& problem, const TrainOptions& options, const Matrix&
           descent.outcome};
 }
 
-/// iid entries of variance 1/sqrt(p (p + d)): the self-overlap Tr(S^2)/d is 1, so the scores have variance 1
-/// + delta_ab whatever the width.
+/// iid N(0, v) entries with v^2 p (p + d + 1) = Q0, the mean of Tr(S^2)/d: scores start with the variance of
+/// the teacher's whatever the width, and know nothing else of it.
 Matrix random_start(const Problem& problem, std::uint64_t seed) {
   const double d = problem.dimension;
   const double p = student_width(problem);
   Matrix weights(problem.dimension, student_width(problem));
   RandomStream stream(seed, Purpose::student);
   stream.fill_normal(std::span<double>(weights.data(), static_cast<std::size_t>(weights.size())));
-  return weights / std::pow(p * (p + d), 0.25);
+  return weights * std::pow(teacher_self_overlap(problem) / (p * (p + d + 1)), 0.25);
 }
 
 Descent minimize(const DifferentiableFunction& function, std::span<const double> start, Optimizer optimizer,

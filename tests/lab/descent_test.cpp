@@ -110,22 +110,21 @@ TEST_P(EveryOptimizer, ReturnsTheBestPointWhenStopped) {
 }
 
 TEST_P(EveryOptimizer, StagnatesHonestly) {
-  // The gradient carries an error that no descent can remove.
+  // A gradient with an error of 1e-4 that differs from point to point never gets below 1e-9.
   const DescentProblem problem = quadratic(1);
   const DifferentiableFunction rough = [&](std::span<const double> x, std::span<double> gradient) {
     const double value = problem.function(x, gradient);
-    gradient[0] += 1e-3;
+    double phase = 0;
+    for (double coordinate : x) phase += 1e9 * coordinate;
+    gradient[0] += 1e-4 * (2 + std::sin(phase));
     return value;
   };
   DescentOptions options = options_for(problem);
   options.gradient_tolerance = 1e-9;
   const Descent descent = GetParam().optimize(rough, problem.start, options);
-  EXPECT_TRUE(descent.outcome == Outcome::converged || descent.outcome == Outcome::stagnated);
-  if (descent.outcome == Outcome::converged) {
-    std::vector<double> gradient(problem.start.size());
-    rough(descent.point, gradient);
-    EXPECT_LE(norm(gradient), 1e-9);
-  }
+  EXPECT_EQ(descent.outcome, Outcome::stagnated);
+  EXPECT_LT(descent.epochs, options.max_epochs);
+  EXPECT_LT(descent.value, 1e-3) << "stagnated, but far down";
 }
 
 TEST_P(EveryOptimizer, ReportsValuesThatAreNotNumbers) {

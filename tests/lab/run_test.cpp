@@ -75,12 +75,29 @@ TEST(Run, IsAFunctionOfTheSeedOnly) {
   }
 }
 
+TEST(Run, SeedsMayRunSideBySide) {
+  Problem problem = small_problem();
+  problem.dimension = 40;
+  TrainOptions options = quick_options();
+  options.max_epochs = 30;
+  std::vector<TrainedRun> together(4);
+#pragma omp parallel for num_threads(4)
+  for (int seed = 0; seed < 4; ++seed)
+    together[seed] = run(problem, options, static_cast<std::uint64_t>(seed));
+  for (int seed = 0; seed < 4; ++seed) {
+    const TrainedRun alone = run(problem, options, static_cast<std::uint64_t>(seed));
+    EXPECT_EQ(together[seed].eigenvalues, alone.eigenvalues);
+    EXPECT_EQ(together[seed].test_error.value, alone.test_error.value);
+    EXPECT_EQ(together[seed].train_loss, alone.train_loss);
+  }
+}
+
 class EveryRun : public testing::TestWithParam<NamedProblem> {};
 
-TEST_P(EveryRun, OptimizersAndPrecisionsAgree) {
-  // alpha > 1 and lambda > 0: one minimiser in S at full width.
-  Problem problem = GetParam().problem;
-  if (problem.kappa < 1) GTEST_SKIP() << "a narrow student may have several minima";
+class EveryWideRun : public testing::TestWithParam<NamedProblem> {};
+
+TEST_P(EveryWideRun, OptimizersAndPrecisionsAgree) {
+  const Problem& problem = GetParam().problem;
   TrainOptions options = quick_options();
   options.max_epochs = 100000;
   options.gradient_tolerance = 1e-7;
@@ -117,6 +134,16 @@ TEST_P(EveryRun, LowersTheObjectiveAndStaysWithinItsRank) {
   const double smallest_zero_fraction = 1 - static_cast<double>(student_width(problem)) / problem.dimension;
   EXPECT_GE(result.zero_fraction, smallest_zero_fraction - 1e-12);
 }
+
+/// Students of full width have one minimiser in S; narrow ones may have several.
+std::vector<NamedProblem> wide_problems() {
+  std::vector<NamedProblem> problems = small_problems();
+  std::erase_if(problems, [](const NamedProblem& named) { return named.problem.kappa < 1; });
+  return problems;
+}
+
+INSTANTIATE_TEST_SUITE_P(Small, EveryWideRun, testing::ValuesIn(wide_problems()),
+                         [](const auto& param) { return param.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Small, EveryRun, testing::ValuesIn(small_problems()),
                          [](const auto& param) { return param.param.name; });
@@ -158,6 +185,32 @@ TEST(Run, LargeWeightDecayGivesTheZeroSolution) {
     const TrainedRun learned = run(problem, options, 6);
     EXPECT_EQ(learned.outcome, Outcome::converged);
     EXPECT_GT(learned.self_overlap, 1e-4);
+  }
+}
+
+TEST(Run, ScalingTheTeacherChangesNothing) {
+  Problem problem = small_problem();
+  problem.activation = Activation::identity;
+  const auto scaled_run = [&](double scale, Optimizer optimizer) {
+    std::vector<double> eigenvalues(20, 0.0);
+    for (int i = 0; i < 8; ++i) eigenvalues[i] = scale * (i + 1) / 4;
+    problem.teacher = SpectrumTeacher{"scaled", eigenvalues};
+    problem.noise_in = 0.2 * scale * scale;
+    problem.lambda = 0.1 * scale;
+    TrainOptions options = quick_options();
+    options.optimizer = optimizer;
+    return run(problem, options, 3);
+  };
+  for (Optimizer optimizer : {Optimizer::lbfgs, Optimizer::adam, Optimizer::gradient_descent}) {
+    const TrainedRun one = scaled_run(1, optimizer);
+    for (double scale : {0x1p-20, 0x1p20}) {
+      const TrainedRun other = scaled_run(scale, optimizer);
+      EXPECT_EQ(other.outcome, Outcome::converged);
+      EXPECT_NEAR(other.self_overlap / (scale * scale), one.self_overlap, 1e-4 * one.self_overlap);
+      EXPECT_NEAR(objective(other) / (scale * scale), objective(one), 1e-7 * objective(one));
+      EXPECT_NEAR(static_cast<double>(other.epochs), static_cast<double>(one.epochs),
+                  0.2 * static_cast<double>(one.epochs));
+    }
   }
 }
 

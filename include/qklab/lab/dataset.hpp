@@ -46,7 +46,7 @@ template <class Real>
 Dataset<Real> draw_dataset(const Problem& problem, const Matrix& teacher, std::uint64_t seed,
                            const ProgressCallback& progress = {});
 
-/// Bytes of the data set.
-double dataset_bytes(const Problem& problem, int bytes_per_real);
+/// Bytes of the data set and of the work space that draws it on `threads` threads.
+double dataset_bytes(const Problem& problem, int bytes_per_real, int threads);
 
 }  // namespace qklab::lab
