@@ -44,12 +44,12 @@ int GaussianPoints::dimension(const Channel& channel, bool with_label_noise) {
   return 2 * channel.score_dimension() + (with_label_noise ? channel.tokens * (channel.tokens - 1) : 0);
 }
 
-GaussianPoints::GaussianPoints(const Channel& channel, bool with_label_noise, int count_, std::uint64_t seed,
-                               std::uint64_t scrambling)
-    : count(count_),
-      first(channel.pair_count(), count_),
-      second(channel.pair_count(), count_),
-      label_noise(with_label_noise ? channel.tokens * channel.tokens : 0, count_) {
+GaussianPoints::GaussianPoints(const Channel& channel, bool with_label_noise, int point_count,
+                               std::uint64_t seed, std::uint64_t scrambling)
+    : count(point_count),
+      first(channel.pair_count(), point_count),
+      second(channel.pair_count(), point_count),
+      label_noise(with_label_noise ? channel.tokens * channel.tokens : 0, point_count) {
   const std::vector<double> normals =
       scrambled_sobol_normals(dimension(channel, with_label_noise), count, seed, scrambling);
   const auto column = [&](int k) { return normals.data() + static_cast<std::size_t>(k) * count; };

@@ -13,7 +13,7 @@ namespace qklab {
 struct GaussianPoints {
   /// `with_label_noise` adds the normals of the label noise; its part along 1 in each row moves no minimiser
   /// and is left out.
-  GaussianPoints(const Channel& channel, bool with_label_noise, int count, std::uint64_t seed,
+  GaussianPoints(const Channel& channel, bool with_label_noise, int point_count, std::uint64_t seed,
                  std::uint64_t scrambling);
 
   /// Dimensions of the Sobol net that these points take.

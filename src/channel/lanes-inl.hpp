@@ -9,10 +9,11 @@
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 
-#if defined(__clang__)
-#define QKLAB_UNROLL _Pragma("unroll")
-#else
+// GCC leaves loops with large bodies rolled unless told; then arrays of vectors live in memory.
+#if defined(__GNUC__) && !defined(__clang__)
 #define QKLAB_UNROLL _Pragma("GCC unroll 16")
+#else
+#define QKLAB_UNROLL
 #endif
 
 HWY_BEFORE_NAMESPACE();

@@ -30,40 +30,66 @@ HWY_INLINE hn::Mask<D> close_enough(const NewtonPoint<T>& work, V last_move) {
   return hn::And(convex, hn::Or(bounded, hn::Or(contracting, exhausted)));
 }
 
-/// One damped Newton step of the points that start at `first`; true when all of them are done.
+/// What becomes of the trial points of one vector.
+struct Verdict {
+  hn::Mask<D> finished;  ///< reached their minimum before
+  hn::Mask<D> accepted;  ///< low enough to go on from
+  hn::Mask<D> done;      ///< accepted, and one step away from their minimum
+};
+
+/// Takes residual + step as trial; returns the length of that step of e in units of 1/beta.
 template <int T>
-HWY_INLINE bool advance(const TokenCount<T>& tokens, const Scales& scales, const NewtonRows& rows, int first,
+HWY_INLINE V load_trial(const TokenCount<T>& tokens, const Scales& scales, const NewtonRows& rows, int first,
                         NewtonPoint<T>& work) {
   const D d;
-  V size = hn::Zero(d);
   V taken = hn::Zero(d);
   QKLAB_UNROLL for (int k = 0; k < tokens.pairs; ++k) {
     const size_t at = static_cast<size_t>(k) * rows.stride + first;
     const V step = hn::Load(d, rows.step + at);
     taken = hn::MulAdd(step, step, taken);
     work.trial.set(k, hn::Add(hn::Load(d, rows.residual + at), step));
-    size = hn::MulAdd(work.trial[k], work.trial[k], size);
   }
-  newton_step(tokens, scales, rows, first, work);
+  return hn::Mul(hn::Set(d, scales.beta * scales.susceptibility), hn::Sqrt(taken));
+}
 
-  const V objective = hn::MulAdd(hn::Set(d, 0.5 * scales.susceptibility), size, work.at.loss);
-  const V before = hn::Load(d, rows.objective + first);
-  const V promised = hn::Load(d, rows.slope + first);
+template <int T>
+HWY_INLINE V objective_at_trial(const TokenCount<T>& tokens, const Scales& scales,
+                                const NewtonPoint<T>& work) {
+  const D d;
+  V size = hn::Zero(d);
+  QKLAB_UNROLL for (int k = 0; k < tokens.pairs; ++k) size = hn::MulAdd(work.trial[k], work.trial[k], size);
+  return hn::MulAdd(hn::Set(d, 0.5 * scales.susceptibility), size, work.at.loss);
+}
+
+/// Accepts a trial that keeps 1e-4 of the descent promised, up to the rounding of the objective.
+template <int T>
+HWY_INLINE Verdict judge(const TokenCount<T>& tokens, const NewtonRows& rows, int first, V objective,
+                         V last_move, const NewtonPoint<T>& work) {
+  const D d;
   const V rounding = hn::Set(d, 4e-16 * tokens.value);
-  const V bound =
-      hn::Add(hn::MulAdd(hn::Set(d, 1e-4), promised, before), hn::MulAdd(rounding, objective, rounding));
+  const V wanted =
+      hn::MulAdd(hn::Set(d, 1e-4), hn::Load(d, rows.slope + first), hn::Load(d, rows.objective + first));
+  const V bound = hn::Add(wanted, hn::MulAdd(rounding, objective, rounding));
   const auto finished = hn::Gt(hn::Load(d, rows.done + first), hn::Zero(d));
   const auto accepted = hn::AndNot(finished, hn::Le(objective, bound));
-  const V last_move = hn::Mul(hn::Set(d, scales.beta * scales.susceptibility), hn::Sqrt(taken));
-  const auto done = hn::And(accepted, close_enough(work, last_move));
+  return {finished, accepted, hn::And(accepted, close_enough(work, last_move))};
+}
 
+/// Moves accepted points to the trial (and over the last step where it is one), cuts the step of the others.
+template <int T>
+HWY_INLINE void store_progress(const TokenCount<T>& tokens, const NewtonRows& rows, int first, V objective,
+                               const Verdict& verdict, const NewtonPoint<T>& work) {
+  const D d;
+  const auto [finished, accepted, done] = verdict;
+  const V before = hn::Load(d, rows.objective + first);
+  const V promised = hn::Load(d, rows.slope + first);
   // A step longer than 3/beta leaves the region that the expansion describes.
   const V limit = hn::Set(d, 3.0);
   const V stretch = hn::Div(limit, hn::Max(limit, work.move));
   // A rejected step is cut to the minimum of the parabola through what is known of the objective along it.
   const V excess = hn::Sub(hn::Sub(objective, before), promised);
-  const V cut =
-      hn::Clamp(hn::Div(hn::Mul(hn::Set(d, -0.5), promised), excess), hn::Set(d, 0.1), hn::Set(d, 0.5));
+  const V lowest = hn::Div(hn::Mul(hn::Set(d, -0.5), promised), excess);
+  const V cut = hn::Clamp(lowest, hn::Set(d, 0.1), hn::Set(d, 0.5));
   QKLAB_UNROLL for (int k = 0; k < tokens.pairs; ++k) {
     const size_t at = static_cast<size_t>(k) * rows.stride + first;
     const V old_residual = hn::Load(d, rows.residual + at);
@@ -78,7 +104,18 @@ HWY_INLINE bool advance(const TokenCount<T>& tokens, const Scales& scales, const
   hn::Store(hn::IfThenElse(accepted, reached, before), d, rows.objective + first);
   hn::Store(hn::IfThenElse(finished, promised, next_slope), d, rows.slope + first);
   hn::Store(hn::IfThenElseZero(hn::Or(finished, done), hn::Set(d, 1.0)), d, rows.done + first);
-  return hn::AllTrue(d, hn::Or(finished, done));
+}
+
+/// One damped Newton step of the points that start at `first`; true when all of them are done.
+template <int T>
+HWY_INLINE bool advance(const TokenCount<T>& tokens, const Scales& scales, const NewtonRows& rows, int first,
+                        NewtonPoint<T>& work) {
+  const V last_move = load_trial(tokens, scales, rows, first, work);
+  newton_step(tokens, scales, rows, first, work);
+  const V objective = objective_at_trial(tokens, scales, work);
+  const Verdict verdict = judge(tokens, rows, first, objective, last_move, work);
+  store_progress(tokens, rows, first, objective, verdict, work);
+  return hn::AllTrue(D(), hn::Or(verdict.finished, verdict.done));
 }
 
 inline void forget_history(const NewtonRows& rows, int pairs) {

@@ -4,11 +4,9 @@
 #include <array>
 #include <cmath>
 #include <new>
-#include <numbers>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "further_starts.hpp"
 #include "proximal_rows.hpp"
 #include "qklab/core/error.hpp"
 #include "uniqueness.hpp"
@@ -18,11 +16,6 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 constexpr int kGroup = 16;
-
-int pair_index(int tokens, int a, int b) {
-  if (a > b) std::swap(a, b);
-  return a * tokens - a * (a - 1) / 2 + b - a;
-}
 
 int rounded_up(int points) {
   return (points + kGroup - 1) / kGroup * kGroup;
@@ -82,55 +75,6 @@ struct ProximalMap::Search {
 };
 
 namespace {
-
-/// Rows of the attention matrix, one flag a token.
-using TokenSet = std::vector<char>;
-
-/// All tokens, each token alone, and all but one.
-std::vector<TokenSet> row_choices(int tokens) {
-  std::vector<TokenSet> choices{TokenSet(tokens, 1)};
-  for (int a = 0; a < tokens; ++a) {
-    choices.emplace_back(tokens, 0).at(a) = 1;
-    if (tokens > 2) choices.emplace_back(tokens, 1).at(a) = 0;
-  }
-  return choices;
-}
-
-/// Scores whose softmax rows come closest to the label in the chosen rows and to sigma(w) in the others.
-///
-/// Least squares in the logits: with L the wanted logits, centred in each row, Q = 1 1^T/T, P = I - Q and
-/// S = L + L^T, the symmetric H that minimises |(H - L) P|^2 is P S P/2 + P S Q + Q S P.
-void preimage_of_rows(const Channel& channel, const PointRows& label, const PointRows& center,
-                      const TokenSet& chosen, int point, PointRows& start) {
-  const int tokens = channel.tokens;
-  // Labels of saturated rows are softened: on the plateau beyond, a Newton step sees no curvature and leaps
-  // over.
-  const double lowest = 0.4 / tokens;
-  const auto score_weight = [](int a, int b) { return a == b ? std::numbers::sqrt2 : 1.0; };
-  std::vector<double> logits(static_cast<std::size_t>(tokens) * tokens);
-  for (int a = 0, entry = 0; a < tokens; ++a) {
-    double mean = 0;
-    for (int b = 0; b < tokens; ++b) {
-      const double wanted =
-          chosen[a] ? std::log(std::clamp(label.row(a * tokens + b)[point], lowest, 1.0)) / channel.beta
-                    : score_weight(a, b) * center.row(pair_index(tokens, a, b))[point];
-      logits[a * tokens + b] = wanted;
-      mean += wanted / tokens;
-    }
-    for (int b = 0; b < tokens; ++b, ++entry) logits[entry] -= mean;
-  }
-  // L 1 = 0, so the row means of S are the column means of L.
-  std::vector<double> mean(tokens, 0.0);
-  for (int a = 0; a < tokens; ++a) {
-    for (int b = 0; b < tokens; ++b) mean[b] += logits[a * tokens + b] / tokens;
-  }
-  for (int a = 0; a < tokens; ++a) {
-    for (int b = a; b < tokens; ++b) {
-      const double sum = logits[a * tokens + b] + logits[b * tokens + a];
-      start.row(pair_index(tokens, a, b))[point] = 0.5 * (sum + mean[a] + mean[b]) / score_weight(a, b);
-    }
-  }
-}
 
 void copy_points(const PointRows& from, const int* points, int count, PointRows& to) {
   for (int k = 0; k < from.rows(); ++k) {

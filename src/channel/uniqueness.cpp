@@ -19,7 +19,16 @@ double spread_on_segment(double beta, double susceptibility, const FoundMinimum&
 /// Condition 2: bound on the negative curvature over beta^2, infinite when the ratios are not confined.
 double curvature_from_ratios(int tokens, const PointRows& label, int point, double objective) {
   double largest = 0;
-  for (int entry = 0; entry < label.rows(); ++entry) largest = std::max(largest, label.row(entry)[point]);
+  for (int a = 0; a < tokens; ++a) {
+    double top = -INFINITY;
+    double excess = -1;
+    for (int b = 0; b < tokens; ++b) {
+      const double y = label.row(a * tokens + b)[point];
+      top = std::max(top, y);
+      excess += y;
+    }
+    largest = std::max(largest, top - excess / tokens);
+  }
   const double reach = std::sqrt(objective * (tokens - 1) / tokens);
   const double drift = (tokens - 2) * reach;
   if (drift >= 1) return INFINITY;
@@ -41,8 +50,8 @@ double curvature_of_gap(double label, double reach) {
 /// square 3 and product 1 in white coordinates.
 double curvature_of_box(const PointRows& label, int point, double objective) {
   const double reach = std::sqrt(objective / 2);
-  const double u = curvature_of_gap(label.row(0)[point], reach);
-  const double v = curvature_of_gap(label.row(3)[point], reach);
+  const double u = curvature_of_gap(0.5 * (1 + label.row(0)[point] - label.row(1)[point]), reach);
+  const double v = curvature_of_gap(0.5 * (1 + label.row(3)[point] - label.row(2)[point]), reach);
   return 4 * (1.5 * (u + v) + 0.5 * std::sqrt(9 * (u - v) * (u - v) + 4 * u * v));
 }
 
