@@ -1,0 +1,36 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+#include <vector>
+
+#include "qklab/experiment/compare.hpp"
+#include "qklab/experiment/spectrum.hpp"
+#include "qklab/lab/train.hpp"
+#include "qklab/theory/state_evolution.hpp"
+
+namespace qklab::experiment {
+
+/// Keys in the order they are set. Numbers are written with the digits that read back the same double; what
+/// is not finite (unknown errors, an infinite stability number) is null.
+using Json = nlohmann::ordered_json;
+
+inline constexpr std::string_view version = "0.1.0";
+
+/// The resolved problem, by option names.
+Json to_json(const Problem& problem);
+
+/// The resolved problem, the solution, and the options it was solved with.
+Json to_json(const theory::Solution& solution, const theory::SolveOptions& options);
+
+/// The resolved problem, the measurements (eigenvalues on request), and the options of training.
+Json to_json(const lab::TrainedRun& run, const lab::TrainOptions& options, bool with_eigenvalues);
+
+/// theory {...}, train {quantity {mean, se}, ..., runs [...]}, deviation {quantity: number}.
+Json to_json(const Comparison& comparison, const CompareOptions& options);
+
+/// The solution with its densities on about `points` points, atoms and outliers; where models were trained
+/// their eigenvalues and histogram.
+Json spectrum_json(const Comparison& comparison, const CompareOptions& options, int points);
+
+}  // namespace qklab::experiment

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "qklab/core/problem.hpp"
+#include "qklab/experiment/description.hpp"
+#include "qklab/lab/train.hpp"
+#include "qklab/theory/state_evolution.hpp"
+
+namespace qklab::experiment {
+
+/// The option every verb has for its random choices.
+Option seed_option();
+/// How accurately the theory is solved.
+std::vector<Option> theory_options();
+/// How models are trained and measured.
+std::vector<Option> training_options();
+/// How many trained runs a point gets.
+Option seeds_option();
+
+std::uint64_t seed(const Description& description);
+int seeds(const Description& description);
+
+/// The options of theory_options() and the seed. Throws InvalidParameter when one is out of range.
+theory::SolveOptions solve_options(const Description& description);
+
+/// The options of training_options(). Throws InvalidParameter when one is out of range or has no effect with
+/// the chosen optimizer.
+lab::TrainOptions train_options(const Description& description);
+
+/// Refuses, before anything is computed, points that the lab cannot train: InvalidParameter for what it does
+/// not know, ResourceError when the point would not fit in memory.
+void require_trainable(const std::vector<Problem>& points, const lab::TrainOptions& options);
+
+}  // namespace qklab::experiment

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "qklab/experiment/compare.hpp"
+#include "qklab/experiment/json.hpp"
+#include "qklab/experiment/plan.hpp"
+
+namespace qklab::cli {
+
+/// Test error and training loss along the first axis of the plan (alpha when nothing varies), one series for
+/// each combination of the others. `points` are the first of the plan, as many as are finished; without runs
+/// theory alone is drawn.
+experiment::Json learning_curve(const experiment::Plan& plan,
+                                const std::vector<experiment::Comparison>& points);
+
+/// One panel a point: the predicted density of S on `density_points` points over the trained eigenvalues.
+experiment::Json spectra(const experiment::Plan& plan, const std::vector<experiment::Comparison>& points,
+                         int density_points);
+
+}  // namespace qklab::cli

@@ -1,0 +1,55 @@
+#include "theory_words.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "qklab/cli/table.hpp"
+
+namespace qklab::cli {
+namespace {
+
+std::string stability_words(const theory::Solution& solution) {
+  if (std::isnan(solution.stability.value)) return "not known here";
+  return solution.stable ? "< 1: stable" : ">= 1: not stable, do not trust";
+}
+
+}  // namespace
+
+std::string solution_list(const theory::Solution& solution) {
+  std::string text;
+  const auto say = [&text](std::string_view name, const std::string& value, std::string_view meaning) {
+    text.append(text.empty() ? "" : "\n").append(list_line(name, value, meaning));
+  };
+  say("test error", with_error(solution.test_error), "E |sigma(h0) - sigma(h)|^2, no label noise");
+  say("training loss", with_error(solution.train_loss), "(1/d^2) sum of losses at the minimiser");
+  say("training error", with_error(solution.train_error), "mean loss of a training sample");
+  say("penalty", with_error(solution.regularization), "(lambda/d) |W|^2");
+  say("overlap m", with_error(solution.overlap), "Tr(S S0)/d");
+  say("self-overlap q", with_error(solution.self_overlap), "Tr(S^2)/d");
+  say("susceptibility V", with_error(solution.susceptibility), "");
+  say("conjugates", with_error(solution.overlap_hat), "of m");
+  say("", with_error(solution.self_overlap_hat), "of q");
+  say("", with_error(solution.susceptibility_hat), "of V");
+  say("zero eigenvalues", with_error(solution.zero_fraction), "fraction of the eigenvalues of S");
+  say("stability", with_error(solution.stability), stability_words(solution));
+  say("outcome", std::string(describe(solution.outcome)),
+      fmt::format("{} iterations, residual {:.2g}", solution.iterations, solution.residual));
+  say("spectrum of S", spectrum_words(solution), "");
+  return text;
+}
+
+std::string spectrum_words(const theory::Solution& solution) {
+  constexpr std::size_t most_intervals = 4;
+  std::string text = number(solution.zero_fraction.value) + " at 0";
+  for (std::size_t i = 0; i < solution.edges.size(); ++i) {
+    if (i == most_intervals) {
+      text += fmt::format(" and {} more", solution.edges.size() - i);
+      break;
+    }
+    text += fmt::format(", [{:.4g}, {:.4g}]", solution.edges[i].lo, solution.edges[i].hi);
+  }
+  return text;
+}
+
+}  // namespace qklab::cli

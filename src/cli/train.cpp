@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "point_printer.hpp"
+#include "qklab/experiment/json.hpp"
+#include "qklab/experiment/run_options.hpp"
+#include "verb.hpp"
+#include "wording.hpp"
+
+namespace qklab::cli {
+namespace {
+
+std::string run_list(const lab::TrainedRun& run, bool with_eigenvalues) {
+  std::string text;
+  const auto say = [&text](std::string_view name, const std::string& value, std::string_view meaning) {
+    text.append(text.empty() ? "" : "\n").append(list_line(name, value, meaning));
+  };
+  say("test error", with_error(run.test_error), "on fresh samples, no label noise in it");
+  say("training loss", number(run.train_loss), "(1/d^2) sum of losses");
+  say("penalty", number(run.regularization), "(lambda/d) |W|^2");
+  say("overlap m", number(run.overlap), "Tr(S S0)/d");
+  say("self-overlap q", number(run.self_overlap), "Tr(S^2)/d");
+  say("zero eigenvalues", number(run.zero_fraction), "fraction of S below 1e-3 of the largest");
+  say("largest eigenvalue", number(run.eigenvalues.empty() ? 0 : run.eigenvalues.back()), "of S");
+  say("outcome", std::string(describe(run.outcome)),
+      fmt::format("{} epochs, {:.3g} s, |gradient| {:.2g}", run.epochs, run.seconds, run.gradient_norm));
+  if (with_eigenvalues) {
+    say("eigenvalues of S", "", "");
+    for (double s : run.eigenvalues) text.append("\n").append(number(s));
+  }
+  return text;
+}
+
+PointForms forms(const lab::TrainedRun& run, const lab::TrainOptions& options, bool with_eigenvalues) {
+  return {[&run, &options, with_eigenvalues] { return experiment::to_json(run, options, with_eigenvalues); },
+          [&run, with_eigenvalues] { return run_list(run, with_eigenvalues); },
+          [&run] {
+            return std::vector{with_error(run.test_error), number(run.train_loss), number(run.overlap),
+                               number(run.self_overlap)};
+          },
+          remark(run.outcome)};
+}
+
+Status train_points(Session& session) {
+  const experiment::Plan plan = experiment::plan(session.options);
+  lab::TrainOptions options = experiment::train_options(session.options);
+  options.stop = session.stop;
+  options.progress = session.bar.piece();
+  experiment::require_trainable(plan.points, options);
+
+  const bool with_eigenvalues = session.options.on("spectrum");
+  PointPrinter printer(session, plan, {{"test error"}, {"train loss"}, {"overlap"}, {"self-overlap"}},
+                       "trained models");
+  Convergence convergence;
+  const ProgressCallback progress = session.bar.whole();
+  const auto all = static_cast<double>(plan.points.size());
+  double done = 0;
+  for (const Problem& point : plan.points) {
+    if (session.stop.requested()) break;
+    progress({"runs", done++, all});
+    const lab::TrainedRun run = lab::run(point, options, experiment::seed(session.options));
+    printer.print(point, forms(run, options, with_eigenvalues));
+    convergence.add(point, run.outcome);
+  }
+  return convergence.conclude(session);
+}
+
+}  // namespace
+
+Verb train_verb() {
+  Verb::Group training{"Training", experiment::training_options()};
+  training.options.push_back({"spectrum", "", "report the eigenvalues of S as well", ""});
+  return {"train",
+          "the same problem at finite dimension, trained and measured",
+          {problem_group(), training, output_group(false)},
+          train_points};
+}
+
+}  // namespace qklab::cli

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "qklab/cli/progress_bar.hpp"
+#include "qklab/core/outcome.hpp"
+#include "qklab/core/problem.hpp"
+#include "qklab/core/progress.hpp"
+#include "qklab/experiment/description.hpp"
+
+namespace qklab::cli {
+
+/// Exit statuses of a verb that ran to its end.
+enum class Status { done = 0, not_converged = 3 };
+
+/// What a verb works with.
+struct Session {
+  const experiment::Description& options;
+  ProgressBar& bar;
+  StopToken stop;
+
+  /// One line, or several, of results on standard output.
+  void print(const std::string& lines);
+};
+
+/// Keeps count of points that did not converge.
+class Convergence {
+ public:
+  void add(const Problem& problem, Outcome outcome);
+  /// The exit status; says on standard error how many points did not converge, and which was the first.
+  Status conclude(Session& session) const;
+
+ private:
+  int points_ = 0;
+  int failed_ = 0;
+  std::string first_;
+};
+
+/// One verb of the command: its options in groups for the help, and what it does.
+struct Verb {
+  struct Group {
+    std::string title;
+    std::vector<experiment::Option> options;
+  };
+  std::string name;
+  std::string meaning;
+  std::vector<Group> groups;
+  Status (*run)(Session&);
+};
+
+Verb theory_verb();
+Verb train_verb();
+Verb compare_verb();
+Verb spectrum_verb();
+
+/// The groups that several verbs share: the problem; seed, threads, output.
+Verb::Group problem_group();
+Verb::Group output_group(bool draws);
+experiment::Option estimator_option();
+/// Throws InvalidParameter for an estimator that the verb does not know.
+void require_known_estimator(const experiment::Description& options);
+
+}  // namespace qklab::cli

@@ -1,0 +1,156 @@
+#include "wording.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+
+namespace qklab::cli {
+namespace {
+
+/// A numeric option in plain and in mathematical text.
+struct Symbol {
+  const char* option;
+  const char* plain;
+  const char* math;
+  const char* label;
+};
+
+constexpr std::array symbols{
+    Symbol{"alpha", "alpha", R"(\alpha)", R"(samples per squared dimension, $\alpha = n/d^2$)"},
+    Symbol{"tokens", "T", "T", R"(tokens $T$)"},
+    Symbol{"beta", "beta", R"(\beta)", R"(inverse temperature $\beta$)"},
+    Symbol{"noise_in", "noise_in", R"(\Delta_\mathrm{in})", R"(noise on the scores, $\Delta_\mathrm{in}$)"},
+    Symbol{"noise_out", "noise_out", R"(\Delta_\mathrm{out})",
+           R"(noise on the labels, $\Delta_\mathrm{out}$)"},
+    Symbol{"kappa0", "kappa0", R"(\kappa_0)", R"(rank ratio of the teacher, $\kappa_0$)"},
+    Symbol{"gamma", "gamma", R"(\gamma)", R"(power-law exponent $\gamma$)"},
+    Symbol{"modes", "modes", R"(\mathrm{modes})", "modes of the teacher"},
+    Symbol{"kappa", "kappa", R"(\kappa)", R"(width ratio of the student, $\kappa = p/d$)"},
+    Symbol{"lambda", "lambda", R"(\lambda)", R"(weight decay $\lambda$)"},
+    Symbol{"dimension", "d", "d", R"(dimension $d$)"},
+};
+
+const Symbol& symbol(const std::string& option) {
+  return *std::ranges::find_if(symbols, [&](const Symbol& s) { return s.option == option; });
+}
+
+bool varies(const experiment::Plan& plan, const std::string& option) {
+  return std::ranges::find(plan.axes, option, &experiment::Axis::option) != plan.axes.end();
+}
+
+/// Appends ", name = value" for the given options, those that vary over the plan left out.
+class Phrase {
+ public:
+  Phrase(const experiment::Plan& plan, bool mathematical) : plan_(plan), mathematical_(mathematical) {}
+
+  Phrase& say(const std::string& words) {
+    text_.append(text_.empty() ? "" : ", ").append(words);
+    return *this;
+  }
+
+  Phrase& value(const std::string& option) {
+    if (varies(plan_, option)) return *this;
+    const double value = experiment::option_value(plan_.points.front(), option);
+    return say(mathematical_ ? fmt::format("${} = {:.6g}$", symbol(option).math, value)
+                             : fmt::format("{} = {:.6g}", symbol(option).plain, value));
+  }
+
+  Phrase& value_unless_zero(const std::string& option) {
+    return experiment::option_value(plan_.points.front(), option) == 0 ? *this : value(option);
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  const experiment::Plan& plan_;
+  bool mathematical_;
+  std::string text_;
+};
+
+void describe_channel(Phrase& phrase, const Problem& problem) {
+  phrase.say(to_string(problem.activation) + " " + to_string(problem.task)).value("tokens");
+  if (problem.activation == Activation::softmax) phrase.value("beta");
+}
+
+void describe_teacher(Phrase& phrase, const Problem& problem) {
+  if (std::holds_alternative<WishartTeacher>(problem.teacher)) {
+    phrase.value("kappa0");
+  } else if (const auto* power_law = std::get_if<PowerLawTeacher>(&problem.teacher)) {
+    phrase.value("gamma");
+    if (power_law->modes != 0) phrase.value("modes");
+    phrase.value("dimension");
+  } else {
+    phrase.value("dimension");
+  }
+}
+
+std::string teacher_words(const Problem& problem) {
+  if (std::holds_alternative<WishartTeacher>(problem.teacher)) return "Wishart teacher";
+  if (std::holds_alternative<PowerLawTeacher>(problem.teacher)) return "power-law teacher";
+  const std::filesystem::path source = std::get<SpectrumTeacher>(problem.teacher).source;
+  return "teacher " + source.filename().string();
+}
+
+}  // namespace
+
+std::string plain_heading(const experiment::Plan& plan) {
+  const Problem& problem = plan.points.front();
+  Phrase channel(plan, false);
+  describe_channel(channel, problem);
+  channel.value("alpha").value("noise_in").value("noise_out");
+  Phrase matrices(plan, false);
+  matrices.say(teacher_words(problem));
+  describe_teacher(matrices, problem);
+  matrices.say(to_string(problem.parametrization) + " student").value("kappa").value("lambda");
+  if (std::holds_alternative<WishartTeacher>(problem.teacher)) matrices.value("dimension");
+  return channel.text() + "\n" + matrices.text();
+}
+
+std::string figure_title(const experiment::Plan& plan) {
+  const Problem& problem = plan.points.front();
+  Phrase phrase(plan, true);
+  describe_channel(phrase, problem);
+  phrase.value("alpha").value_unless_zero("noise_in").value_unless_zero("noise_out");
+  if (std::holds_alternative<SpectrumTeacher>(problem.teacher)) phrase.say("teacher from a list");
+  describe_teacher(phrase, problem);
+  phrase.value("kappa").value("lambda");
+  return phrase.text();
+}
+
+std::string axis_values(const Problem& problem, const std::vector<experiment::Axis>& axes) {
+  std::string text;
+  for (const experiment::Axis& axis : axes) {
+    const double value = experiment::option_value(problem, axis.option);
+    text.append(text.empty() ? "" : ", ")
+        .append(fmt::format("${} = {:.4g}$", symbol(axis.option).math, value));
+  }
+  return text;
+}
+
+std::string plain_symbol(const std::string& option) {
+  return symbol(option).plain;
+}
+
+std::string axis_label(const std::string& option) {
+  return symbol(option).label;
+}
+
+std::string remark(Outcome outcome) {
+  return outcome == Outcome::converged ? std::string() : std::string(describe(outcome));
+}
+
+std::string remark(const theory::Solution& solution) {
+  if (solution.outcome != Outcome::converged) return remark(solution.outcome);
+  if (std::isnan(solution.stability.value)) return "stability: -";
+  return solution.stable ? "" : "not stable";
+}
+
+std::string remark(const experiment::Comparison& comparison) {
+  const std::string of_theory = remark(comparison.theory);
+  return of_theory.empty() ? remark(comparison.outcome) : of_theory;
+}
+
+}  // namespace qklab::cli

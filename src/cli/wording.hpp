@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "qklab/core/problem.hpp"
+#include "qklab/experiment/compare.hpp"
+#include "qklab/experiment/plan.hpp"
+#include "qklab/theory/state_evolution.hpp"
+
+namespace qklab::cli {
+
+/// The problem in plain text, two lines for the head of a table; options that vary over the plan are left
+/// out.
+std::string plain_heading(const experiment::Plan& plan);
+
+/// The problem in one line of mathematical text ($...$) for the title of a figure; options that vary over the
+/// plan are left out.
+std::string figure_title(const experiment::Plan& plan);
+
+/// "$\alpha = 0.5$, $\lambda = 0.1$": the values of the given axes at a point, as mathematical text.
+std::string axis_values(const Problem& problem, const std::vector<experiment::Axis>& axes);
+
+/// The symbol of a numeric option in plain text.
+std::string plain_symbol(const std::string& option);
+
+/// The label of a figure's axis for a numeric option.
+std::string axis_label(const std::string& option);
+
+/// What to know before trusting a result: "", "not stable", "stability: -" (not known), "zero
+/// solution", "stagnated", ...
+std::string remark(Outcome outcome);
+std::string remark(const theory::Solution& solution);
+std::string remark(const experiment::Comparison& comparison);
+
+}  // namespace qklab::cli

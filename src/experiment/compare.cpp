@@ -1,0 +1,117 @@
+#include "qklab/experiment/compare.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace qklab::experiment {
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+/// Counts what is complete: trained runs, or points where nothing is trained.
+class Units {
+ public:
+  Units(const Plan& plan, const CompareOptions& options)
+      : progress_(options.progress),
+        stage_(options.seeds > 0 ? "runs" : "points"),
+        all_(static_cast<double>(plan.points.size()) * std::max(1, options.seeds)) {}
+
+  void show() const {
+    if (progress_) progress_({stage_, complete_, all_});
+  }
+  void count() {
+    ++complete_;
+    show();
+  }
+
+ private:
+  ProgressCallback progress_;
+  const char* stage_;
+  double all_;
+  double complete_ = 0;
+};
+
+/// Starts from the point before where that is a neighbour.
+theory::Solution solve(const Plan& plan, std::size_t point, const theory::SolveOptions& options,
+                       const std::optional<theory::Solution>& before) {
+  const bool is_neighbour = !plan.starts_a_series(point) && before && before->outcome == Outcome::converged;
+  return theory::solve(plan.points[point], options, is_neighbour ? before : std::nullopt);
+}
+
+/// Trains the runs of one point; false when stopped before the last was complete.
+bool train_runs(const CompareOptions& options, Comparison& comparison,
+                const std::function<void()>& run_is_complete) {
+  for (int k = 0; k < options.seeds; ++k) {
+    lab::TrainedRun run = lab::run(comparison.theory.problem, options.train,
+                                   options.first_seed + static_cast<std::uint64_t>(k));
+    if (run.outcome == Outcome::interrupted) return false;
+    comparison.runs.push_back(std::move(run));
+    run_is_complete();
+  }
+  return true;
+}
+
+Outcome outcome_of(const Comparison& comparison) {
+  if (!is_answer(comparison.theory.outcome)) return comparison.theory.outcome;
+  for (const lab::TrainedRun& run : comparison.runs) {
+    if (!is_answer(run.outcome)) return run.outcome;
+  }
+  return Outcome::converged;
+}
+
+Estimate mean_over_runs(const Comparison& comparison, double (*measure)(const lab::TrainedRun&)) {
+  std::vector<double> values;
+  for (const lab::TrainedRun& run : comparison.runs) values.push_back(measure(run));
+  if (values.empty()) return {unknown, unknown};
+  const Estimate mean = mean_and_error(values);
+  return {mean.value, values.size() > 1 ? mean.se : unknown};
+}
+
+}  // namespace
+
+bool compare(const Plan& plan, const CompareOptions& options,
+             const std::function<void(const Comparison&)>& report) {
+  Units units(plan, options);
+  std::optional<theory::Solution> neighbour;
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    if (options.solve.stop.requested()) return false;
+    units.show();
+    Comparison comparison{solve(plan, i, options.solve, neighbour), {}};
+    const bool complete = comparison.theory.outcome != Outcome::interrupted &&
+                          train_runs(options, comparison, [&] { units.count(); });
+    comparison.outcome = complete ? outcome_of(comparison) : Outcome::interrupted;
+    report(comparison);
+    if (!complete) return false;
+    if (options.seeds == 0) units.count();
+    neighbour = std::move(comparison.theory);
+  }
+  return true;
+}
+
+std::vector<Deviation> deviations(const Comparison& comparison) {
+  const auto compared = [&](const char* quantity, const Estimate& theory,
+                            double (*measure)(const lab::TrainedRun&)) {
+    const Estimate trained = mean_over_runs(comparison, measure);
+    return Deviation{quantity, theory, trained, deviation_in_errors(trained, theory)};
+  };
+  using Run = lab::TrainedRun;
+  const theory::Solution& theory = comparison.theory;
+  return {
+      compared("test_error", theory.test_error, [](const Run& run) { return run.test_error.value; }),
+      compared("train_loss", theory.train_loss, [](const Run& run) { return run.train_loss; }),
+      compared("regularization", theory.regularization, [](const Run& run) { return run.regularization; }),
+      compared("overlap", theory.overlap, [](const Run& run) { return run.overlap; }),
+      compared("self_overlap", theory.self_overlap, [](const Run& run) { return run.self_overlap; }),
+      compared("zero_fraction", theory.zero_fraction, [](const Run& run) { return run.zero_fraction; }),
+  };
+}
+
+double deviation_in_errors(const Estimate& measured, const Estimate& predicted) {
+  if (!(measured.se > 0)) return unknown;
+  return (measured.value - predicted.value) / std::hypot(measured.se, predicted.se);
+}
+
+}  // namespace qklab::experiment

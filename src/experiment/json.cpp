@@ -1,0 +1,184 @@
+#include "qklab/experiment/json.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace qklab::experiment {
+namespace {
+
+void put(Json& json, const std::string& name, const Estimate& estimate) {
+  json[name] = estimate.value;
+  json[name + "_se"] = estimate.se;
+}
+
+void put_outcome(Json& json, Outcome outcome) {
+  json["converged"] = is_answer(outcome);
+  json["outcome"] = describe(outcome);
+}
+
+void put_teacher(Json& json, const Problem& problem) {
+  if (const auto* wishart = std::get_if<WishartTeacher>(&problem.teacher)) {
+    json["teacher"] = "wishart";
+    json["kappa0"] = wishart->kappa0;
+  } else if (const auto* power_law = std::get_if<PowerLawTeacher>(&problem.teacher)) {
+    json["teacher"] = "power-law";
+    json["gamma"] = power_law->gamma;
+    json["modes"] = power_law->modes == 0 ? problem.dimension : power_law->modes;
+  } else {
+    const auto& spectrum = std::get<SpectrumTeacher>(problem.teacher);
+    json["teacher"] = "spectrum:" + spectrum.source;
+    json["spectrum"] = spectrum.eigenvalues;
+  }
+}
+
+Json edges_json(const std::vector<Interval>& edges) {
+  Json json = Json::array();
+  for (const Interval& edge : edges) json.push_back({edge.lo, edge.hi});
+  return json;
+}
+
+Json curve_json(const DensityCurve& curve) {
+  return {{"x", curve.x}, {"p", curve.p}};
+}
+
+Json measurements(const lab::TrainedRun& run, bool with_eigenvalues) {
+  Json json;
+  put(json, "test_error", run.test_error);
+  json["train_loss"] = run.train_loss;
+  json["regularization"] = run.regularization;
+  json["overlap"] = run.overlap;
+  json["self_overlap"] = run.self_overlap;
+  json["zero_fraction"] = run.zero_fraction;
+  json["zero_below"] = zero_below;
+  if (with_eigenvalues) json["eigenvalues"] = run.eigenvalues;
+  json["epochs"] = run.epochs;
+  json["gradient_norm"] = run.gradient_norm;
+  json["seconds"] = run.seconds;
+  put_outcome(json, run.outcome);
+  json["seed"] = run.seed;
+  return json;
+}
+
+Json options_json(const lab::TrainOptions& options) {
+  Json json{{"optimizer", to_string(options.optimizer)},
+            {"precision", to_string(options.precision)},
+            {"gradient_tolerance", options.gradient_tolerance},
+            {"max_epochs", options.max_epochs}};
+  if (options.optimizer != lab::Optimizer::lbfgs) json["learning_rate"] = options.learning_rate;
+  json["test_samples"] = options.test_samples;
+  return json;
+}
+
+Json train_json(const Comparison& comparison, const CompareOptions& options,
+                const std::vector<Deviation>& quantities) {
+  Json json;
+  for (const Deviation& quantity : quantities) {
+    json[quantity.quantity] = {{"mean", quantity.trained.value}, {"se", quantity.trained.se}};
+    json["mean"][quantity.quantity] = quantity.trained.value;
+    json["se"][quantity.quantity] = quantity.trained.se;
+  }
+  json["zero_below"] = zero_below;
+  json["seeds"] = comparison.runs.size();
+  json["dimension"] = comparison.theory.problem.dimension;
+  json.update(options_json(options.train));
+  json["runs"] = Json::array();
+  for (const lab::TrainedRun& run : comparison.runs) json["runs"].push_back(measurements(run, false));
+  return json;
+}
+
+}  // namespace
+
+Json to_json(const Problem& problem) {
+  Json json;
+  json["alpha"] = problem.alpha;
+  json["tokens"] = problem.tokens;
+  json["activation"] = to_string(problem.activation);
+  json["beta"] = problem.beta;
+  json["task"] = to_string(problem.task);
+  json["noise_in"] = problem.noise_in;
+  json["noise_out"] = problem.noise_out;
+  put_teacher(json, problem);
+  json["kappa"] = problem.kappa;
+  json["parametrization"] = to_string(problem.parametrization);
+  json["lambda"] = problem.lambda;
+  json["dimension"] = problem.dimension;
+  return json;
+}
+
+Json to_json(const theory::Solution& solution, const theory::SolveOptions& options) {
+  Json json = to_json(solution.problem);
+  json["estimator"] = "erm";
+  put(json, "overlap", solution.overlap);
+  put(json, "self_overlap", solution.self_overlap);
+  put(json, "susceptibility", solution.susceptibility);
+  put(json, "overlap_hat", solution.overlap_hat);
+  put(json, "self_overlap_hat", solution.self_overlap_hat);
+  put(json, "susceptibility_hat", solution.susceptibility_hat);
+  put(json, "test_error", solution.test_error);
+  put(json, "train_loss", solution.train_loss);
+  put(json, "train_error", solution.train_error);
+  put(json, "regularization", solution.regularization);
+  put(json, "zero_fraction", solution.zero_fraction);
+  json["edges"] = edges_json(solution.edges);
+  put(json, "stability", solution.stability);
+  json["stable"] = solution.stable;
+  put_outcome(json, solution.outcome);
+  json["iterations"] = solution.iterations;
+  json["residual"] = solution.residual;
+  json["estimator_gap"] = solution.estimator_gap;
+  json["competing_minima"] = solution.competing_minima;
+  json["unconverged_proximals"] = solution.unconverged_proximals;
+  json["tolerance"] = options.tolerance;
+  json["log2_points"] = options.qmc.log2_points;
+  json["scramblings"] = options.qmc.scramblings;
+  json["seed"] = options.qmc.seed;
+  json["version"] = version;
+  return json;
+}
+
+Json to_json(const lab::TrainedRun& run, const lab::TrainOptions& options, bool with_eigenvalues) {
+  Json json = to_json(run.problem);
+  json.update(measurements(run, with_eigenvalues));
+  json.update(options_json(options));
+  json["version"] = version;
+  return json;
+}
+
+Json to_json(const Comparison& comparison, const CompareOptions& options) {
+  const std::vector<Deviation> quantities = deviations(comparison);
+  Json json;
+  json["theory"] = to_json(comparison.theory, options.solve);
+  json["train"] = train_json(comparison, options, quantities);
+  for (const Deviation& quantity : quantities) json["deviation"][quantity.quantity] = quantity.in_errors;
+  put_outcome(json, comparison.outcome);
+  json["version"] = version;
+  return json;
+}
+
+Json spectrum_json(const Comparison& comparison, const CompareOptions& options, int points) {
+  const theory::Solution& solution = comparison.theory;
+  Json json = to_json(solution, options.solve);
+  put_outcome(json, comparison.outcome);
+  json["density"] = curve_json(eigenvalue_density(solution.spectrum, points));
+  json["singular_density"] = curve_json(singular_value_density(solution.spectrum, points));
+  json["atoms"] = Json::array();
+  if (solution.zero_fraction.value > 0) {
+    json["atoms"].push_back({{"location", 0}, {"mass", solution.zero_fraction.value}});
+  }
+  json["outliers"] = Json::array();
+  if (comparison.runs.empty()) return json;
+
+  std::vector<double> eigenvalues;
+  Json run_list = Json::array();
+  for (const lab::TrainedRun& run : comparison.runs) {
+    eigenvalues.insert(eigenvalues.end(), run.eigenvalues.begin(), run.eigenvalues.end());
+    run_list.push_back(measurements(run, true));
+  }
+  const Histogram bars = histogram(eigenvalues);
+  json["histogram"] = {{"bin_edges", bars.bin_edges}, {"p", bars.p}};
+  json["train"] = {{"seeds", comparison.runs.size()}, {"dimension", solution.problem.dimension}};
+  json["train"].update(options_json(options.train));
+  json["train"]["runs"] = run_list;
+  return json;
+}
+
+}  // namespace qklab::experiment

@@ -1,0 +1,108 @@
+#include "qklab/experiment/run_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "qklab/core/error.hpp"
+#include "qklab/core/memory.hpp"
+
+namespace qklab::experiment {
+namespace {
+
+constexpr long most_samples = 1'000'000'000;
+
+template <class Number>
+std::string text(Number value) {
+  return fmt::format("{}", value);
+}
+
+/// Names are written with dashes on the command line and read with underscores by the lab.
+std::string with_underscores(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+}  // namespace
+
+Option seed_option() {
+  return {"seed", "NUMBER", "every random choice is a function of it", "1"};
+}
+
+Option seeds_option() {
+  return {"seeds", "NUMBER", "trained runs of each point, with seeds seed, seed + 1, ...", "4"};
+}
+
+std::vector<Option> theory_options() {
+  const theory::SolveOptions standard;
+  return {
+      {"log2_points", "NUMBER", "log2 of the number of sampling points", text(standard.qmc.log2_points)},
+      {"scramblings", "NUMBER", "independent samplings, for the standard error",
+       text(standard.qmc.scramblings)},
+      {"tolerance", "NUMBER", "on the residual of the fixed point", text(standard.tolerance)},
+  };
+}
+
+std::vector<Option> training_options() {
+  const lab::TrainOptions standard;
+  return {
+      {"optimizer", "lbfgs|adam|gradient-descent", "how the objective is minimised",
+       to_string(standard.optimizer)},
+      {"precision", "f32|f64", "of the matrix products", to_string(standard.precision)},
+      {"gradient_tolerance", "NUMBER", "on the gradient, relative to the scale of the objective",
+       text(standard.gradient_tolerance)},
+      {"max_epochs", "NUMBER", "most passes over the data", text(standard.max_epochs)},
+      {"learning_rate", "NUMBER", "first step of adam and gradient-descent", text(standard.learning_rate)},
+      {"test_samples", "NUMBER", "fresh samples for the measured test error", text(standard.test_samples)},
+  };
+}
+
+std::uint64_t seed(const Description& description) {
+  return static_cast<std::uint64_t>(
+      description.whole_number("seed", 0, std::numeric_limits<std::int64_t>::max()));
+}
+
+int seeds(const Description& description) {
+  return static_cast<int>(description.whole_number("seeds", 1, 100'000));
+}
+
+theory::SolveOptions solve_options(const Description& description) {
+  theory::SolveOptions options;
+  options.qmc.log2_points = static_cast<int>(description.whole_number("log2_points", 6, 24));
+  options.qmc.scramblings = static_cast<int>(description.whole_number("scramblings", 2, 1 << 20));
+  options.qmc.seed = seed(description);
+  options.qmc = checked(options.qmc);
+  options.tolerance = description.number("tolerance");
+  if (!(options.tolerance > 0)) throw InvalidParameter("tolerance", options.tolerance, "must be > 0");
+  return options;
+}
+
+lab::TrainOptions train_options(const Description& description) {
+  lab::TrainOptions options;
+  options.optimizer = lab::parse_optimizer(with_underscores(description.text("optimizer")));
+  options.precision = lab::parse_precision(description.text("precision"));
+  options.gradient_tolerance = description.number("gradient_tolerance");
+  options.max_epochs =
+      static_cast<int>(description.whole_number("max_epochs", 1, std::numeric_limits<int>::max()));
+  options.learning_rate = description.number("learning_rate");
+  options.test_samples = description.whole_number("test_samples", 2, most_samples);
+  if (options.optimizer == lab::Optimizer::lbfgs) {
+    description.refuse("learning_rate", "has no effect with optimizer = lbfgs");
+  }
+  return checked(options);
+}
+
+void require_trainable(const std::vector<Problem>& points, const lab::TrainOptions& options) {
+  for (const Problem& point : points) {
+    const std::string size =
+        fmt::format("dimension = {}, kappa = {}, alpha = {}", point.dimension, point.kappa, point.alpha);
+    require_memory(
+        lab::memory_estimate(point, options), size,
+        fmt::format("training a student of width p = {:g} on n = {:g} samples", point.kappa * point.dimension,
+                    point.alpha * point.dimension * point.dimension));
+  }
+}
+
+}  // namespace qklab::experiment
