@@ -10,18 +10,19 @@
 #include <numbers>
 
 #include "lanes-inl.hpp"
+#include "qklab/channel/channel.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace qklab::HWY_NAMESPACE {
 
 /// Scalars that every point of a batch shares.
 struct Scales {
-  Scales(double susceptibility_, double beta_)
-      : susceptibility(susceptibility_),
-        beta(beta_),
-        diagonal_logit(std::numbers::sqrt2 * beta_),
-        link_logit(beta_),
-        weight(std::sqrt(2 * susceptibility_)) {}
+  Scales(const Channel& channel, double v)
+      : susceptibility(v),
+        beta(channel.beta),
+        diagonal_logit(std::numbers::sqrt2 * channel.beta),
+        link_logit(channel.beta),
+        weight(std::sqrt(2 * v)) {}
 
   /// d logit_ab/d e_ab = beta sqrt(1 + delta_ab).
   HWY_INLINE double logit(int a, int b) const { return a == b ? diagonal_logit : link_logit; }

@@ -135,7 +135,7 @@ inline void forget_history(const NewtonRows& rows, int pairs) {
 template <int T>
 void minimise_points(const Channel& channel, double susceptibility, const NewtonRows& rows) {
   const TokenCount<T> tokens(channel.tokens);
-  const Scales scales(susceptibility, channel.beta);
+  const Scales scales(channel, susceptibility);
   const auto memory =
       hwy::AllocateAligned<double>(NewtonPoint<T>::store_size(channel.tokens) * hn::Lanes(D()));
   forget_history(rows, tokens.pairs);

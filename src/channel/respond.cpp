@@ -156,7 +156,7 @@ HWY_INLINE void respond_vector(const TokenCount<T>& tokens, const Scales& scales
 template <int T>
 void respond_points(const Channel& channel, double susceptibility, const ResponseRows& rows) {
   const TokenCount<T> tokens(channel.tokens);
-  const Scales scales(susceptibility, channel.beta);
+  const Scales scales(channel, susceptibility);
   const auto memory =
       hwy::AllocateAligned<double>(ResponsePoint<T>::store_size(channel.tokens) * hn::Lanes(D()));
   for (int i = 0; i < rows.newton.count; i += static_cast<int>(hn::Lanes(D()))) {
