@@ -35,7 +35,7 @@ struct SpectralNode {
 /// Source: docs/theory section 2. All locations are in the units of the law.
 ///
 /// Accuracy, for delta from 1e-6 to 1e3 times the width of the law: masses, moments and the integrals of x,
-/// x^2 and H above a cut to 1e-12 relative, edges to 1e-14 of the largest one (measured against 40-digit
+/// x^2 and H above a cut to 1e-12 relative, edges to 1e-14 of the largest one (measured against 32-digit
 /// values). A cut between the edges of a single mode, whose interval is narrow, costs eps |cut| density(cut)
 /// of mass: that is the rounding of the cut itself. Cost: O(atoms) for every point of a curve or contour, in
 /// vector instructions.
