@@ -69,7 +69,7 @@ ProgressCallback ProgressBar::whole() {
     line_.done = event.done;
     line_.total = event.total;
     line_.detail.clear();
-    draw(true);
+    draw();
   };
 }
 
@@ -77,7 +77,7 @@ ProgressCallback ProgressBar::piece() {
   return [this](const Progress& event) {
     const bool counts = event.total > 1;
     line_.detail = counts ? fmt::format("{} {:g}", event.stage, event.done) : std::string(event.stage);
-    draw(false);
+    draw();
   };
 }
 
@@ -92,10 +92,10 @@ void ProgressBar::clear() {
   drawn_length_ = 0;
 }
 
-void ProgressBar::draw(bool at_once) {
+void ProgressBar::draw() {
   const Clock::time_point now = Clock::now();
   const bool is_recent = std::chrono::duration<double>(now - drawn_at_).count() < seconds_between_drawings;
-  if (!shows_ || (is_recent && !at_once)) return;
+  if (!shows_ || is_recent) return;
   clear();
   line_.seconds = std::chrono::duration<double>(now - begin_).count();
   const std::string text = compose(line_, terminal_columns() - 1);

@@ -8,6 +8,7 @@ import re
 import select
 import struct
 import subprocess
+import tempfile
 import termios
 import time
 from contextlib import suppress
@@ -56,13 +57,14 @@ class Terminal:
 
     def __init__(self, columns, *arguments):
         self.master, terminal = pty.openpty()
+        # A pipe that nobody reads would make the command wait.
+        self.output = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.resize(columns)
         self.process = subprocess.Popen(
             [COMMAND, *map(str, arguments)],
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=self.output,
             stderr=terminal,
-            text=True,
             env={**os.environ, "TERM": "xterm"},
         )
         os.close(terminal)
@@ -80,12 +82,14 @@ class Terminal:
 
     def finish(self):
         """Standard output and exit status once the command has ended."""
-        output, _ = self.process.communicate(timeout=300)
+        self.process.wait(timeout=300)
         with suppress(OSError):  # raised once the terminal's other side is closed and all is read
             while text := os.read(self.master, 4096).decode():
                 self.shown += text
         os.close(self.master)
-        return output, self.process.returncode
+        with self.output:
+            self.output.seek(0)
+            return self.output.read(), self.process.returncode
 
     def lines(self):
         """What stood on the progress line, one after another."""

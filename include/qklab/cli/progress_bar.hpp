@@ -40,7 +40,7 @@ class ProgressBar {
 
  private:
   using Clock = std::chrono::steady_clock;
-  void draw(bool at_once);
+  void draw();
 
   bool shows_;
   ProgressLine line_;
