@@ -21,6 +21,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Looks for the modules without the second that importing them takes.
+constexpr const char* finds_what_figures_need = R"(
+import importlib.util, sys
+for name in ("numpy", "matplotlib", "qklab", "qklab.figures"):
+    if importlib.util.find_spec(name) is None:
+        sys.exit(f"it has no module {name}")
+)";
+
 /// A file without a name, gone when closed: what a child reads or writes, of any size, without waiting on
 /// each other.
 using ScratchFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
@@ -47,7 +55,7 @@ Python find_python() {
     throw FileError("plot",
                     "figures are drawn by Python; set QKLAB_PYTHON to an interpreter that has qklab.figures");
   }
-  const std::string failure = failure_of(python, {"-c", "import qklab.figures"}, "");
+  const std::string failure = failure_of(python, {"-c", finds_what_figures_need}, "");
   if (!failure.empty()) {
     throw FileError(python.interpreter.string(),
                     "cannot draw figures (" + failure +
