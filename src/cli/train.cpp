@@ -47,7 +47,7 @@ Status train_points(Session& session) {
   lab::TrainOptions options = experiment::train_options(session.options);
   options.stop = session.stop;
   options.progress = session.bar.piece();
-  experiment::require_trainable(plan.points, options);
+  experiment::require_room(plan.points, options);
 
   const bool with_eigenvalues = session.options.on("spectrum");
   PointPrinter printer(session, plan, {{"test error"}, {"train loss"}, {"overlap"}, {"self-overlap"}},

@@ -94,15 +94,14 @@ lab::TrainOptions train_options(const Description& description) {
   return checked(options);
 }
 
-void require_trainable(const std::vector<Problem>& points, const lab::TrainOptions& options) {
-  for (const Problem& point : points) {
-    const std::string size =
-        fmt::format("dimension = {}, kappa = {}, alpha = {}", point.dimension, point.kappa, point.alpha);
-    require_memory(
-        lab::memory_estimate(point, options), size,
-        fmt::format("training a student of width p = {:g} on n = {:g} samples", point.kappa * point.dimension,
-                    point.alpha * point.dimension * point.dimension));
-  }
+void require_room(const std::vector<Problem>& points, const lab::TrainOptions& options) {
+  const auto bytes = [&options](const Problem& point) { return lab::memory_estimate(point, options); };
+  const Problem& largest = *std::ranges::max_element(points, {}, bytes);
+  require_memory(
+      bytes(largest),
+      fmt::format("dimension = {}, kappa = {}, alpha = {}", largest.dimension, largest.kappa, largest.alpha),
+      fmt::format("training a student of width p = {:g} on n = {:g} samples",
+                  largest.kappa * largest.dimension, largest.alpha * largest.dimension * largest.dimension));
 }
 
 }  // namespace qklab::experiment

@@ -29,8 +29,8 @@ theory::SolveOptions solve_options(const Description& description);
 /// the chosen optimizer.
 lab::TrainOptions train_options(const Description& description);
 
-/// Refuses, before anything is computed, points that the lab cannot train: InvalidParameter for what it does
-/// not know, ResourceError when the point would not fit in memory.
-void require_trainable(const std::vector<Problem>& points, const lab::TrainOptions& options);
+/// Throws ResourceError unless every point can be trained in the memory there is, which names the largest
+/// one.
+void require_room(const std::vector<Problem>& points, const lab::TrainOptions& options);
 
 }  // namespace qklab::experiment
