@@ -59,7 +59,7 @@ Outcome outcome_of(const Comparison& comparison) {
   for (const lab::TrainedRun& run : comparison.runs) {
     if (!is_answer(run.outcome)) return run.outcome;
   }
-  return Outcome::converged;
+  return comparison.theory.outcome;
 }
 
 Estimate mean_over_runs(const Comparison& comparison, double (*measure)(const lab::TrainedRun&)) {

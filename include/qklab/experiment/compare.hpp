@@ -23,7 +23,7 @@ struct CompareOptions {
 struct Comparison {
   theory::Solution theory;
   std::vector<lab::TrainedRun> runs;
-  /// Converged when the theory and every run are answers; else the first outcome that is none.
+  /// That of the theory when it and every run are answers; else the first outcome that is none.
   Outcome outcome = Outcome::stagnated;
 };
 
