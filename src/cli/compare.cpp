@@ -8,6 +8,7 @@
 #include "figure_documents.hpp"
 #include "presentation.hpp"
 #include "qklab/experiment/run_options.hpp"
+#include "qklab/experiment/theory_line.hpp"
 #include "verb.hpp"
 #include "wording.hpp"
 
@@ -16,6 +17,9 @@ namespace {
 
 using experiment::Comparison;
 using experiment::Deviation;
+
+/// Enough for a line that looks smooth.
+constexpr int line_points = 60;
 
 std::string in_errors(double deviation) {
   return std::isnan(deviation) ? "-" : fmt::format("{:+.1f}", deviation);
@@ -62,7 +66,11 @@ Status compare_points(Session& session) {
                               [&] { return quantity_rows(point); }, [&] { return cells(point); },
                               remark(point)};
           },
-      .figure = [&plan](const auto& points) { return learning_curve(plan, points); },
+      .figure =
+          [&](const auto& points) {
+            const auto curve = experiment::with_theory_between(plan, points, line_points, options.solve);
+            return learning_curve(curve.plan, curve.points);
+          },
   };
   return present(session, plan, options, presentation);
 }

@@ -132,9 +132,10 @@ Json series_json(const std::vector<Comparison>& points, const std::string& optio
     measured["se"].push_back(values.trained.se);
   }
   Json series{{"theory", theory}};
-  if (measured["x"].empty()) return series;
-  if (option != "dimension") measured["dimension"] = points.front().theory.problem.dimension;
-  measured["seeds"] = points.front().runs.size();
+  const auto trained = std::ranges::find_if(points, [](const Comparison& p) { return !p.runs.empty(); });
+  if (trained == points.end()) return series;
+  if (option != "dimension") measured["dimension"] = trained->theory.problem.dimension;
+  measured["seeds"] = trained->runs.size();
   series["measured"] = measured;
   return series;
 }

@@ -54,6 +54,13 @@ constexpr std::array numeric_options{
     field<&Problem::dimension>("dimension"),
 };
 
+const NumericOption& numeric_option(const std::string& name) {
+  const auto* found =
+      std::ranges::find_if(numeric_options, [&](const NumericOption& option) { return option.name == name; });
+  if (found == numeric_options.end()) throw InvalidParameter("option", name, "must be a numeric option");
+  return *found;
+}
+
 /// A numeric option with the values it takes in the grid.
 struct Factor {
   const NumericOption* option;
@@ -87,10 +94,16 @@ bool Plan::starts_a_series(std::size_t point) const {
 }
 
 double option_value(const Problem& problem, const std::string& option) {
-  const auto* found =
-      std::ranges::find_if(numeric_options, [&](const NumericOption& o) { return o.name == option; });
-  if (found == numeric_options.end()) throw InvalidParameter("option", option, "must be a numeric option");
-  return found->get(problem);
+  return numeric_option(option).get(problem);
+}
+
+Problem with_option(Problem problem, const std::string& option, double value) {
+  numeric_option(option).set(problem, value);
+  return checked(std::move(problem));
+}
+
+bool is_whole_option(const std::string& option) {
+  return numeric_option(option).whole;
 }
 
 std::vector<Option> problem_options() {

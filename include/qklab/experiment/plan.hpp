@@ -37,4 +37,10 @@ Plan plan(const Description& description);
 /// The value of a numeric option (a name of problem_options()) at a point.
 double option_value(const Problem& problem, const std::string& option);
 
+/// The problem with another value of a numeric option, checked.
+Problem with_option(Problem problem, const std::string& option, double value);
+
+/// True for numeric options that take whole numbers only.
+bool is_whole_option(const std::string& option);
+
 }  // namespace qklab::experiment

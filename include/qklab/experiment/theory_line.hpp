@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "qklab/experiment/compare.hpp"
+#include "qklab/experiment/plan.hpp"
+
+namespace qklab::experiment {
+
+/// Points along the first axis of a plan, some of them without trained runs.
+struct Curve {
+  Plan plan;
+  std::vector<Comparison> points;
+};
+
+/// The finished points of a plan with theory alone solved in between, so that its line is smooth: at least
+/// `line_points` values of the first axis, spaced geometrically where its values are positive. As they are
+/// when the axis holds whole numbers, when there is none, or when a stop was requested.
+Curve with_theory_between(const Plan& plan, const std::vector<Comparison>& points, int line_points,
+                          const theory::SolveOptions& options);
+
+}  // namespace qklab::experiment

@@ -1,0 +1,56 @@
+#include "qklab/experiment/theory_line.hpp"
+
+#include <cmath>
+#include <optional>
+
+namespace qklab::experiment {
+namespace {
+
+/// `steps` equal steps from one value to the next, both ends left out; equal ratios where both are positive.
+std::vector<double> between(double from, double to, int steps) {
+  std::vector<double> values;
+  for (int k = 1; k < steps; ++k) {
+    const double t = static_cast<double>(k) / steps;
+    values.push_back(from > 0 && to > 0 ? from * std::pow(to / from, t) : from + t * (to - from));
+  }
+  return values;
+}
+
+}  // namespace
+
+Curve with_theory_between(const Plan& plan, const std::vector<Comparison>& points, int line_points,
+                          const theory::SolveOptions& options) {
+  const Curve as_it_is{plan, points};
+  if (plan.axes.empty() || is_whole_option(plan.axes.front().option)) return as_it_is;
+  const auto& [option, values] = plan.axes.front();
+  const int steps = static_cast<int>(
+      std::ceil(static_cast<double>(line_points - 1) / static_cast<double>(values.size() - 1)));
+  Curve curve;
+  curve.plan.axes = plan.axes;
+  curve.plan.axes.front().values = {values.front()};
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    for (double value : between(values[i - 1], values[i], steps)) {
+      curve.plan.axes.front().values.push_back(value);
+    }
+    curve.plan.axes.front().values.push_back(values[i]);
+  }
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!plan.starts_a_series(i)) {
+      const double from = option_value(points[i - 1].theory.problem, option);
+      const double to = option_value(points[i].theory.problem, option);
+      theory::Solution neighbour = points[i - 1].theory;
+      for (double value : between(from, to, steps)) {
+        if (options.stop.requested()) return as_it_is;
+        const bool is_start = neighbour.outcome == Outcome::converged;
+        neighbour = theory::solve(with_option(neighbour.problem, option, value), options,
+                                  is_start ? std::optional(neighbour) : std::nullopt);
+        curve.points.push_back({neighbour, {}, neighbour.outcome});
+      }
+    }
+    curve.points.push_back(points[i]);
+  }
+  for (const Comparison& point : curve.points) curve.plan.points.push_back(point.theory.problem);
+  return curve;
+}
+
+}  // namespace qklab::experiment
