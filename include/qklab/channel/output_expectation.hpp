@@ -42,9 +42,11 @@ struct ScoreOverlaps {
 /// With z = e0 + sqrt(noise_in) xi, y = sigma(z) + sqrt(noise_out) eta:
 ///   e* = argmin_e ||y - sigma(e)||_F^2 + |e - w|^2/(2V),  g = (e* - w)/V.
 ///
-/// Which divergence: where no points compete the map is smooth, both estimates have the same limit and the
-/// implicit one the smaller error (5 to 20 times at beta = 1); where points compete e* jumps and only Stein's
-/// is right. At q = m^2/Q0 without noise_in Stein's do not exist and the implicit ones stand in for them.
+/// Which divergence: where no points compete the map is smooth and both estimates have the same limit, where
+/// points compete e* jumps and only Stein's is right. Taken alone the implicit one has the smaller error (5
+/// to 20 times at beta = 1); in a fixed point Stein's mostly wins, because its error is correlated with that
+/// of E |g|^2 (docs/theory section 2.1). At q = m^2/Q0 without noise_in Stein's do not exist and the implicit
+/// ones stand in for them.
 struct OutputExpectations {
   double gradient_square = 0;              ///< E |g|^2                     qhat = 2 alpha times this
   double teacher_divergence_stein = 0;     ///< E div_z g by Stein          mhat = 2 alpha times this
