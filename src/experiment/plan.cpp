@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <ranges>
 #include <utility>
 
 #include "qklab/core/error.hpp"
+#include "qklab/core/memory.hpp"
 
 namespace qklab::experiment {
 namespace {
@@ -73,6 +75,7 @@ std::string teacher_name(const Teacher& teacher);
 void refuse_options_without_effect(const Description& description, const Problem& problem);
 std::vector<Factor> factors(const Description& description, const Problem& common);
 std::vector<double> values(const Description& description, const NumericOption& option);
+void require_room_for_teacher(const Problem& common, const std::vector<Factor>& factors);
 std::vector<Problem> product(const Problem& common, const std::vector<Factor>& factors);
 
 }  // namespace
@@ -81,6 +84,7 @@ Plan plan(const Description& description) {
   const Problem common = common_part(description);
   refuse_options_without_effect(description, common);
   const std::vector<Factor> grid = factors(description, common);
+  require_room_for_teacher(common, grid);
   Plan plan;
   for (const Problem& point : product(common, grid)) plan.points.push_back(checked(point));
   for (const Factor& factor : grid) {
@@ -196,13 +200,22 @@ std::vector<double> values(const Description& description, const NumericOption& 
   const std::string name = option.name;
   if (name == "modes" && !description.given(name)) return {0};
   if (!option.whole) return description.numbers(name);
-  const std::vector<double> wholes = description.whole_numbers(name);
+  std::vector<double> wholes = description.whole_numbers(name);
   for (double value : wholes) {
     if (value < 1 || value > std::numeric_limits<int>::max()) {
       throw InvalidParameter(name, value, fmt::format("must be in 1..{}", std::numeric_limits<int>::max()));
     }
   }
   return wholes;
+}
+
+/// A power law is a list of d eigenvalues, of which theory and lab hold a few copies; d is the last factor.
+void require_room_for_teacher(const Problem& common, const std::vector<Factor>& factors) {
+  constexpr double bytes_of_a_mode = 64;
+  if (!std::holds_alternative<PowerLawTeacher>(common.teacher)) return;
+  const double largest = std::ranges::max(factors.back().values);
+  require_memory(bytes_of_a_mode * largest, fmt::format("dimension = {}", largest),
+                 "a teacher of that many modes");
 }
 
 std::vector<Problem> product(const Problem& common, const std::vector<Factor>& factors) {
@@ -213,13 +226,13 @@ std::vector<Problem> product(const Problem& common, const std::vector<Factor>& f
 
   std::vector<Problem> points{common};
   // Slowest factor first: each pass repeats the points so far for every value of a faster one.
-  for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor) {
+  for (const Factor& factor : std::views::reverse(factors)) {
     std::vector<Problem> finer;
-    finer.reserve(points.size() * factor->values.size());
+    finer.reserve(points.size() * factor.values.size());
     for (const Problem& point : points) {
-      for (double value : factor->values) {
+      for (double value : factor.values) {
         finer.push_back(point);
-        factor->option->set(finer.back(), value);
+        factor.option->set(finer.back(), value);
       }
     }
     points = std::move(finer);

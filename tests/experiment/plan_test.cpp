@@ -4,6 +4,7 @@
 
 #include "experiment/message_of.hpp"
 #include "experiment/temporary_file.hpp"
+#include "qklab/core/memory.hpp"
 
 namespace qklab::experiment {
 namespace {
@@ -117,6 +118,13 @@ TEST(Plan, RefusesUnknownWords) {
   EXPECT_EQ(complaint({{"alpha", "1"}, {"teacher", "spectrum:"}}),
             "teacher = spectrum:: must be one of wishart, power-law, spectrum:FILE");
   EXPECT_EQ(complaint({{"alpha", "1"}, {"task", "seq"}}), "task = seq: must be one of seq2lab, seq2seq");
+}
+
+TEST(Plan, RefusesTeachersTooLargeToHold) {
+  if (available_memory() > 1e11) GTEST_SKIP() << "this machine can hold it";
+  const std::string message = complaint({{"alpha", "1"}, {"teacher", "power-law"}, {"dimension", "2e9"}});
+  EXPECT_EQ(message.find("dimension = 2000000000: a teacher of that many modes needs 119 GiB"), 0u)
+      << message;
 }
 
 TEST(Plan, RefusesGridsTooLargeToHold) {
