@@ -17,7 +17,7 @@ class Figure {
   /// be written there or there is no Python to draw. Leaves no file behind.
   explicit Figure(const std::string& path);
 
-  /// Draws `document` (docs/figures.md). Throws FileError when that fails.
+  /// Draws `document` (docs/figures.md). Throws std::runtime_error when that fails.
   void draw(const experiment::Json& document) const;
 
  private:

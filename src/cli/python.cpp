@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <stdexcept>
 #include <system_error>
 #include <vector>
 
@@ -66,8 +67,9 @@ Python find_python() {
 }
 
 void draw_figure(const Python& python, const std::string& document, const fs::path& output) {
-  const std::string failure = failure_of(python, {"-m", "qklab.figures", output.string()}, document);
-  if (!failure.empty()) throw FileError(output.string(), "the figure could not be drawn: " + failure);
+  const std::string failure = failure_of(python, {"-m", "qklab.figures", "--", output.string()}, document);
+  if (!failure.empty())
+    throw std::runtime_error(output.string() + ": the figure could not be drawn: " + failure);
 }
 
 namespace {
@@ -113,7 +115,8 @@ std::string failure_of(const Python& python, std::vector<std::string> arguments,
 
 std::vector<std::string> environment_with_package(const fs::path& package) {
   const std::string key = "PYTHONPATH=";
-  std::vector<std::string> environment;
+  // Else a file of the working directory could stand in for a module.
+  std::vector<std::string> environment{"PYTHONSAFEPATH=1"};
   std::string path = package.string();
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;

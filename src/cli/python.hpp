@@ -16,8 +16,8 @@ struct Python {
 /// the same project. Throws FileError when there is no interpreter or it cannot import qklab.figures.
 Python find_python();
 
-/// Runs `python -m qklab.figures output` with `document` on its standard input. Throws FileError with its
-/// last line on standard error when it fails.
+/// Runs `python -m qklab.figures output` with `document` on its standard input. Throws std::runtime_error
+/// with its last line on standard error when it fails.
 void draw_figure(const Python& python, const std::string& document, const std::filesystem::path& output);
 
 }  // namespace qklab::cli

@@ -103,6 +103,26 @@ def test_every_verb_draws(verb, ending, tmp_path):
         assert ElementTree.parse(path).getroot().tag.endswith("svg")
 
 
+def test_a_figure_that_fails_at_the_end_leaves_the_results(tmp_path, monkeypatch):
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\nif [ "$1" = -c ]; then exit 0; fi\necho "no ink" >&2\nexit 1\n')
+    python.chmod(0o755)
+    monkeypatch.setenv("QKLAB_PYTHON", str(python))
+    result = qklab("theory", "--alpha", "0.5,1", *TINY, "--json", "--plot", tmp_path / "figure.svg")
+    assert result.returncode == 1
+    assert len(result.stdout.splitlines()) == 2
+    assert result.stderr.endswith("figure.svg: the figure could not be drawn: no ink\n")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_figure_may_be_called_like_an_option_and_lie_beside_any_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "json.py").write_text("raise SystemExit('not the module that was meant')")
+    result = qklab("theory", "--alpha", "1", *TINY, "--plot=-figure.svg")
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "-figure.svg").exists()
+
+
 def test_a_single_point_is_drawn(tmp_path):
     path = tmp_path / "figure.svg"
     result = qklab("theory", "--alpha", "1", *TINY, "--plot", path)
