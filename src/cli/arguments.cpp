@@ -69,7 +69,8 @@ experiment::Description describe(const Command& command) {
   if (!command.config.empty()) description.read_toml(command.config);
   for (const Flag& flag : command.flags) {
     if (flag.parsed->count() == 0) continue;
-    description.set(flag.option.name, flag.option.value.empty() ? "true" : flag.text);
+    const std::string switched = flag.on ? "true" : "false";
+    description.set(flag.option.name, flag.option.value.empty() ? switched : flag.text);
   }
   return description;
 }

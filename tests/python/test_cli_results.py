@@ -95,6 +95,14 @@ def test_a_file_holds_options_and_flags_win(tmp_path):
     assert (point["alpha"], point["lambda"], point["noise_out"]) == (2, 0.4, 0.5)
 
 
+def test_a_flag_switches_off_what_the_file_switched_on(tmp_path):
+    config = tmp_path / "run.toml"
+    config.write_text("alpha = 1\njson = true\n")
+    result = qklab("theory", "--config", config, *TINY, "--json=false")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("identity")
+
+
 def test_train_states_problem_and_measurements():
     (run,) = objects("train", "--alpha", "1", *TRAINED, "--seed", "5")
     assert missing(run, [*INPUTS, *RUN, "version"]) == []
