@@ -1,14 +1,17 @@
 """Writes spectra-reference.json: spectral integrals of law(S0) boxplus semicircle(delta) in high precision.
 
-Laws with an algebraic Stieltjes transform: g = G(x + i0) is the root with Im g < 0 of a polynomial at every x, the edges
-are polynomial roots as well, and tanh-sinh quadrature in x runs between them. Power laws of 400 modes: a rectangle in
-the subordination plane, cut into dyadic pieces. Neither algorithm is the one of the library.
+Laws with an algebraic Stieltjes transform: g = G(x + i0) is the root with Im g < 0 of a polynomial at
+every x, the edges are polynomial roots as well, and tanh-sinh quadrature in x runs between them. Power laws
+of 400 modes: a rectangle in the subordination plane, cut into dyadic pieces. Neither algorithm is the one of
+the library.
 
     python3 generate_spectra_reference.py spectra-reference.json
 """
 
+import itertools
 import json
 import sys
+from pathlib import Path
 
 from mpmath import im, mp, mpc, mpf, pi, polyroots, polyval, quad, re, sqrt, workdps
 
@@ -33,7 +36,7 @@ def integrands(delta, cut):
 
 
 class Algebraic:
-    """A law whose g solves polynomial(x) (coefficients, highest first) and whose edges are x(t), t a real root."""
+    """A law whose g solves polynomial(x) (highest coefficient first); its edges are x(t), t a real root."""
 
     def __init__(self):
         self.known = {}
@@ -45,7 +48,7 @@ class Algebraic:
 
     def support(self):
         points = sorted(self.edges())
-        return list(zip(points[0::2], points[1::2]))
+        return list(zip(points[0::2], points[1::2], strict=False))
 
     def integrate(self, f, cut):
         total = mpf(0)
@@ -84,7 +87,7 @@ class Atoms(Algebraic):
         # g prod (x - s - v g) - sum w prod_{others} (x - s - v g) = 0.
         v = self.delta**2
         factors = [[-v, x - s] for s in self.locations]
-        left = multiply([[mpf(1), mpf(0)]] + factors)
+        left = multiply([[mpf(1), mpf(0)], *factors])
         for i, w in enumerate(self.masses):
             left = add(left, [-w * c for c in multiply(factors[:i] + factors[i + 1 :])])
         return left
@@ -98,12 +101,14 @@ class Atoms(Algebraic):
             total = add(total, [-v * w * c for c in multiply(squares[:i] + squares[i + 1 :])])
         roots = polyroots(total, maxsteps=1000, extraprec=400)
         real = [re(u) for u in roots if abs(im(u)) < mpf(10) ** -25 * (1 + abs(u))]
-        return [u + v * sum(w / (u - s) for w, s in zip(self.masses, self.locations)) for u in real]
+        return [
+            u + v * sum(w / (u - s) for w, s in zip(self.masses, self.locations, strict=False)) for u in real
+        ]
 
 
 def lowest_root(coefficients):
-    """The one root below the real axis: all roots in low precision, then Newton; next to an edge, where two roots
-    almost meet, all roots in high precision."""
+    """The one root below the real axis: all roots in low precision, then Newton; next to an edge, where
+    two roots almost meet, all roots in high precision."""
     try:
         with workdps(16):
             root = min(polyroots(coefficients, maxsteps=60, extraprec=60), key=im)
@@ -132,12 +137,12 @@ def add(p, q):
     length = max(len(p), len(q))
     p = [mpf(0)] * (length - len(p)) + p
     q = [mpf(0)] * (length - len(q)) + q
-    return [a + b for a, b in zip(p, q)]
+    return [a + b for a, b in zip(p, q, strict=False)]
 
 
 class PowerLaw:
-    """Contour integrals: f is analytic above the cut, so the integral over x > cut is one over a path that rises from
-    omega(cut), runs to the right of every atom at constant height and comes down."""
+    """Contour integrals: f is analytic above the cut, so the integral over x > cut is one over a path that
+    rises from omega(cut), runs to the right of every atom at constant height and comes down."""
 
     def __init__(self, gamma, modes, delta):
         self.delta = mpf(delta)
@@ -154,8 +159,8 @@ class PowerLaw:
         return self.known[omega]
 
     def subordination(self, x):
-        """Fixed point of omega -> x - delta^2 G0(omega), a map of the upper half plane into itself, averaged with the
-        identity because it almost rotates around a lone atom; Newton at the end."""
+        """Fixed point of omega -> x - delta^2 G0(omega), a map of the upper half plane into itself, averaged
+        with the identity because it almost rotates around a lone atom; Newton at the end."""
         v = self.delta**2
         omega = mpc(x, self.delta)
         for _ in range(400):
@@ -217,7 +222,7 @@ def cuts_inside(law):
     support = law.support()
     lo, hi = support[0][0], support[-1][1]
     inside = [lo + (hi - lo) * share for share in (mpf("0.06"), mpf("0.35"), mpf("0.85"))]
-    gaps = [(a[1] + b[0]) / 2 for a, b in zip(support, support[1:])]
+    gaps = [(a[1] + b[0]) / 2 for a, b in itertools.pairwise(support)]
     return [float(mp.nstr(x, 4)) for x in inside + gaps[:1]]
 
 
@@ -233,7 +238,7 @@ def main(path):
     locations, masses = [0.0, 0.25, 1.0, 1.125, 4.0], [0.5, 0.125, 0.25, 0.0625, 0.0625]
     for delta in (0.0001, 0.01, 0.1, 0.4, 3.0):
         law = Atoms(locations, masses, delta)
-        for cut in cuts_inside(law) + [locations[2] + delta / 8]:
+        for cut in [*cuts_inside(law), locations[2] + delta / 8]:
             description = {"law": "atoms", "locations": locations, "masses": masses, "delta": delta}
             records.append(algebraic_record(description, law, cut))
             print(records[-1], flush=True)
@@ -246,7 +251,7 @@ def main(path):
                 description = {"law": "power", "gamma": gamma, "modes": 400, "delta": delta, "cut": cut}
                 records.append({**description, **floats(law.integrate(mpf(cut)))})
                 print(records[-1], flush=True)
-    with open(path, "w") as out:
+    with Path(path).open("w") as out:
         json.dump({"records": records}, out, indent=1)
         out.write("\n")
 
