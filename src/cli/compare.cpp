@@ -58,8 +58,7 @@ Status compare_points(Session& session) {
                   {"loss\ndev", 6},
                   {"m\ndev", 6},
                   {"q\ndev", 6}},
-      .note =
-          fmt::format("trained: mean of {} seeds; dev: (trained - theory) in standard errors", options.seeds),
+      .note = fmt::format("{}: mean of {} seeds; dev in standard errors", trained_words(plan), options.seeds),
       .forms =
           [&options](const Comparison& point) {
             return PointForms{[&] { return experiment::to_json(point, options); },

@@ -1,5 +1,7 @@
 #include "point_printer.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -16,7 +18,7 @@ std::vector<std::string> varying_options(const experiment::Plan& plan) {
 
 std::vector<Column> columns(const std::vector<std::string>& options, const std::vector<Column>& quantities) {
   std::vector<Column> columns;
-  for (const std::string& option : options) columns.push_back({plain_symbol(option), 9});
+  for (const std::string& option : options) columns.push_back({plain_symbol(option), 8});
   columns.insert(columns.end(), quantities.begin(), quantities.end());
   return columns;
 }
@@ -49,7 +51,7 @@ void PointPrinter::print(const Problem& problem, const PointForms& forms) {
 std::string PointPrinter::row(const Problem& problem, const PointForms& forms) const {
   std::vector<std::string> cells;
   for (const std::string& option : options_)
-    cells.push_back(number(experiment::option_value(problem, option)));
+    cells.push_back(fmt::format("{:.5g}", experiment::option_value(problem, option)));
   const std::vector<std::string> quantities = forms.cells();
   cells.insert(cells.end(), quantities.begin(), quantities.end());
   return table_.row(cells, forms.remark);

@@ -62,7 +62,7 @@ Status predict_spectra(Session& session) {
   const int points = static_cast<int>(session.options.whole_number("points", 16, 1'000'000));
   const Presentation presentation{
       .columns = {{"theory:\nat 0"}, {"\nlargest", 10}, {"trained:\nat 0", 10}, {"\nlargest", 10}},
-      .note = "",
+      .note = options.seeds > 0 ? fmt::format("{}: {} seeds", trained_words(plan), options.seeds) : "",
       .forms =
           [&options, points](const Comparison& point) {
             return PointForms{[&options, &point, points] { return spectrum_json(point, options, points); },

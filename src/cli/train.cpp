@@ -50,8 +50,9 @@ Status train_points(Session& session) {
   experiment::require_room(plan.points, options);
 
   const bool with_eigenvalues = session.options.on("spectrum");
-  PointPrinter printer(session, plan, {{"test error"}, {"train loss"}, {"overlap"}, {"self-overlap"}},
-                       "trained models");
+  PointPrinter printer(session, plan,
+                       {{"test error"}, {"train loss", 11}, {"overlap", 10}, {"self-overlap", 12}},
+                       trained_words(plan));
   Convergence convergence;
   const ProgressCallback progress = session.bar.whole();
   const auto all = static_cast<double>(plan.points.size());

@@ -105,8 +105,12 @@ std::string plain_heading(const experiment::Plan& plan) {
   matrices.say(teacher_words(problem));
   describe_teacher(matrices, problem);
   matrices.say(to_string(problem.parametrization) + " student").value("kappa").value("lambda");
-  if (std::holds_alternative<WishartTeacher>(problem.teacher)) matrices.value("dimension");
   return channel.text() + "\n" + matrices.text();
+}
+
+std::string trained_words(const experiment::Plan& plan) {
+  Phrase phrase(plan, false);
+  return phrase.say("trained").value("dimension").text();
 }
 
 std::string figure_title(const experiment::Plan& plan) {

@@ -14,6 +14,9 @@ namespace qklab::cli {
 /// out.
 std::string plain_heading(const experiment::Plan& plan);
 
+/// "trained, d = 60", or "trained" when d varies over the plan.
+std::string trained_words(const experiment::Plan& plan);
+
 /// The problem in one line of mathematical text ($...$) for the title of a figure; options that vary over the
 /// plan are left out.
 std::string figure_title(const experiment::Plan& plan);
