@@ -15,8 +15,6 @@
 
 #include "qklab/core/error.hpp"
 
-extern char** environ;
-
 namespace qklab::cli {
 namespace {
 

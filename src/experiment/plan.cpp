@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <ranges>
 #include <utility>
 
 #include "qklab/core/error.hpp"
@@ -225,8 +224,9 @@ std::vector<Problem> product(const Problem& common, const std::vector<Factor>& f
   if (count > most_points) throw InvalidParameter("grid", count, "points; must be at most 100000");
 
   std::vector<Problem> points{common};
-  // Slowest factor first: each pass repeats the points so far for every value of a faster one.
-  for (const Factor& factor : std::views::reverse(factors)) {
+  // Each pass repeats the points so far for every value of a faster factor.
+  const std::vector<Factor> slowest_first(factors.rbegin(), factors.rend());
+  for (const Factor& factor : slowest_first) {
     std::vector<Problem> finer;
     finer.reserve(points.size() * factor.values.size());
     for (const Problem& point : points) {

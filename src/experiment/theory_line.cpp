@@ -20,7 +20,7 @@ std::vector<double> between(double from, double to, int steps) {
 
 Curve with_theory_between(const Plan& plan, const std::vector<Comparison>& points, int line_points,
                           const theory::SolveOptions& options) {
-  const Curve as_it_is{plan, points};
+  Curve as_it_is{plan, points};
   if (plan.axes.empty() || is_whole_option(plan.axes.front().option)) return as_it_is;
   const auto& [option, values] = plan.axes.front();
   const int steps = static_cast<int>(
