@@ -55,11 +55,11 @@ void measure(const char* name, const Problem& problem, const Matrix& teacher) {
   const double pass_flops =
       4.0 * static_cast<double>(data.samples) * problem.tokens * problem.dimension * width;
   for (int threads : {1, 2}) {
-    set_thread_budget(threads);
     Objective<Real> objective(data, channel_of(problem), width, problem.lambda);
     double pass = 1e9;
     double product = 1e9;
     for (int i = 0; i < repetitions; ++i) {
+      set_thread_budget(threads);
       pass = std::min(pass, seconds([&] { objective(weights, gradient); }));
       const WholeBudgetForBlas whole;
       product = std::min(product, seconds([&] { multiply(a, b, c); }));
