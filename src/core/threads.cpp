@@ -28,11 +28,11 @@ int thread_budget() {
 }
 
 WholeBudgetForBlas::WholeBudgetForBlas() {
-  openblas_set_num_threads(thread_budget());
+  set_blas_threads(thread_budget());
 }
 
 WholeBudgetForBlas::~WholeBudgetForBlas() {
-  openblas_set_num_threads(1);
+  set_blas_threads(1);
 }
 
 }  // namespace qklab

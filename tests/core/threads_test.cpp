@@ -17,6 +17,7 @@ TEST(ThreadBudget, OpenMpGetsTheBudgetAndBlasOneThread) {
     const WholeBudgetForBlas whole;
     EXPECT_EQ(openblas_get_num_threads(), 2);
   }
+  EXPECT_EQ(thread_budget(), 2);
   EXPECT_EQ(openblas_get_num_threads(), 1);
 }
 
