@@ -17,6 +17,20 @@ bool jumps(const StudentSpectrum& spectrum, const FreeConvolution& mu) {
   return spectrum.cut > spectrum.threshold && mu.density(spectrum.cut) > 0;
 }
 
+/// Two points with no mass between them, the cut itself where the density is positive. Contours that leave a
+/// gap of the support from the same point would rise along the same line and meet.
+Interval gap_around(double cut, const FreeConvolution& mu) {
+  if (mu.density(cut) > 0) return {cut, cut};
+  const Interval outer = mu.outer_edges();
+  Interval gap{std::min(cut, outer.lo) - mu.delta(), std::max(cut, outer.hi) + mu.delta()};
+  for (const Interval& interval : mu.support()) {
+    if (interval.hi <= cut) gap.lo = interval.hi;
+    if (interval.lo >= cut) gap.hi = std::min(gap.hi, interval.lo);
+  }
+  const double third = (gap.hi - gap.lo) / 3;
+  return {gap.lo + third, gap.hi - third};
+}
+
 }  // namespace
 
 double zero_fraction(const StudentSpectrum& spectrum) {
@@ -57,8 +71,9 @@ double divided_difference_norm(const StudentSpectrum& spectrum) {
   // int over x > cut and y < cut of ((x - b)/(x - y))^2 = (1/pi^2) Im_x Im_y, each along its own contour; the
   // product of two imaginary parts is half the real part of a difference.
   double mixed = 0;
-  const std::vector<ContourNode> below = mu.contour_below(spectrum.cut);
-  for (const ContourNode& x : mu.contour_above(spectrum.cut)) {
+  const Interval gap = gap_around(spectrum.cut, mu);
+  const std::vector<ContourNode> below = mu.contour_below(gap.lo);
+  for (const ContourNode& x : mu.contour_above(gap.hi)) {
     const std::complex<double> f = x.z - spectrum.threshold;
     const std::complex<double> weight = f * f * x.g * x.dz;
     for (const ContourNode& y : below) {

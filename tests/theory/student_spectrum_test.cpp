@@ -101,6 +101,25 @@ TEST(DividedDifferenceNorm, AgreesWithABruteForceSumForASemicircle) {
   EXPECT_NEAR(divided_difference_norm(spectrum), sum, 1e-4);
 }
 
+// In a gap the integrand has no singularity, and the rule on the real line is an independent evaluation.
+TEST(DividedDifferenceNorm, AgreesWithTheRuleOnTheRealLineForACutInAGap) {
+  StudentSpectrum spectrum{WishartLaw{0.5}, true, 0.02, 0.06, 0.06, 1};
+  const FreeConvolution mu(spectrum.teacher, spectrum.delta);
+  ASSERT_EQ(mu.support().size(), 2U);
+  ASSERT_EQ(mu.density(spectrum.cut), 0);
+  const std::vector<SpectralNode> nodes = mu.nodes();
+  double sum = 0;
+  for (const SpectralNode& x : nodes) {
+    for (const SpectralNode& y : nodes) {
+      const double fx = std::max(0.0, x.x - spectrum.threshold);
+      const double fy = std::max(0.0, y.x - spectrum.threshold);
+      const double slope = x.x == y.x ? (fx > 0 ? 1.0 : 0.0) : (fx - fy) / (x.x - y.x);
+      sum += x.weight * y.weight * slope * slope;
+    }
+  }
+  EXPECT_NEAR(divided_difference_norm(spectrum), sum, 1e-10);
+}
+
 /// The double sum over a midpoint grid of `steps` points on the support.
 double norm_at_resolution(const StudentSpectrum& spectrum, int steps) {
   const FreeConvolution mu(spectrum.teacher, spectrum.delta);
