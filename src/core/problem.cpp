@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "qklab/core/choice.hpp"
 #include "qklab/core/error.hpp"
 
 namespace qklab {
@@ -53,16 +54,6 @@ void check(const SpectrumTeacher& teacher, int dimension) {
   if (all_zero) {
     throw InvalidParameter("teacher", "spectrum:" + teacher.source, "at least one eigenvalue must be > 0");
   }
-}
-
-template <class Enum>
-Enum parse(const char* option, const std::string& name, std::initializer_list<Enum> choices) {
-  std::string allowed = "must be one of";
-  for (Enum choice : choices) {
-    if (to_string(choice) == name) return choice;
-    allowed += (choice == *choices.begin() ? " " : ", ") + to_string(choice);
-  }
-  throw InvalidParameter(option, name, allowed);
 }
 
 }  // namespace
@@ -150,17 +141,18 @@ std::string to_string(Parametrization parametrization) {
 }
 
 Activation parse_activation(const std::string& name) {
-  return parse("activation", name,
-               {Activation::softmax, Activation::identity, Activation::hermite2, Activation::hermite3});
+  return parse_choice(
+      "activation", name,
+      {Activation::softmax, Activation::identity, Activation::hermite2, Activation::hermite3});
 }
 
 Task parse_task(const std::string& name) {
-  return parse("task", name, {Task::seq2lab, Task::seq2seq});
+  return parse_choice("task", name, {Task::seq2lab, Task::seq2seq});
 }
 
 Parametrization parse_parametrization(const std::string& name) {
-  return parse("parametrization", name,
-               {Parametrization::tied, Parametrization::direct, Parametrization::untied});
+  return parse_choice("parametrization", name,
+                      {Parametrization::tied, Parametrization::direct, Parametrization::untied});
 }
 
 }  // namespace qklab

@@ -1,23 +1,10 @@
 #include <cmath>
 
+#include "qklab/core/choice.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/lab/train.hpp"
 
 namespace qklab::lab {
-namespace {
-
-template <class Enum>
-Enum parse(const char* option, const std::string& name, std::initializer_list<Enum> choices) {
-  std::string allowed = "must be one of";
-  for (Enum choice : choices) {
-    if (to_string(choice) == name) return choice;
-    allowed += (choice == *choices.begin() ? " " : ", ") + to_string(choice);
-  }
-  throw InvalidParameter(option, name, allowed);
-}
-
-}  // namespace
-
 std::string to_string(Optimizer optimizer) {
   switch (optimizer) {
     case Optimizer::lbfgs:
@@ -35,11 +22,11 @@ std::string to_string(Precision precision) {
 }
 
 Optimizer parse_optimizer(const std::string& name) {
-  return parse("optimizer", name, {Optimizer::lbfgs, Optimizer::adam, Optimizer::gradient_descent});
+  return parse_choice("optimizer", name, {Optimizer::lbfgs, Optimizer::adam, Optimizer::gradient_descent});
 }
 
 Precision parse_precision(const std::string& name) {
-  return parse("precision", name, {Precision::f32, Precision::f64});
+  return parse_choice("precision", name, {Precision::f32, Precision::f64});
 }
 
 TrainOptions checked(TrainOptions options) {
