@@ -91,7 +91,7 @@ std::optional<DenoisedStudent> Denoiser::operator()(const ConjugateParameters& h
 bool Denoiser::answers_zero(const ConjugateParameters& hats) const {
   if (parametrization_ == Parametrization::direct) return false;
   const double delta = std::sqrt(hats.self_overlap_hat) / hats.overlap_hat;
-  return 2 * lambda_ / hats.overlap_hat >= FreeConvolution(teacher_, delta).support().back().hi;
+  return 2 * lambda_ / hats.overlap_hat >= FreeConvolution(teacher_, delta).outer_edges().hi;
 }
 
 }  // namespace qklab::theory
