@@ -2,6 +2,6 @@ import documents
 import pytest
 
 
-@pytest.fixture(params=["learning_curve", "learning_curve_of_two_panels", "spectrum"])
+@pytest.fixture(params=documents.__all__)
 def document(request):
     return getattr(documents, request.param)()

@@ -2,7 +2,13 @@
 
 import numpy as np
 
-__all__ = ["learning_curve", "learning_curve_of_two_panels", "spectrum"]
+__all__ = [
+    "learning_curve",
+    "learning_curve_of_two_panels",
+    "learning_curve_with_marks",
+    "phase_diagram",
+    "spectrum",
+]
 
 ALPHAS = [0.05, 0.2, 0.8, 3.2]
 
@@ -45,6 +51,36 @@ def learning_curve_of_two_panels():
             {"quantity": "test_error", "log": True, "series": [series("$d = 60$"), series("$d = 120$", 120)]},
             {"quantity": "overlap", "label": "overlap", "series": [{"theory": series()["theory"]}]},
         ],
+    }
+
+
+def learning_curve_with_marks():
+    reference = {"label": "Bayes-optimal", "x": ALPHAS, "y": [None, 0.2, 0.1, 0.02]}
+    return {
+        **learning_curve(),
+        "references": [reference],
+        "verticals": [{"label": "recovery", "x": 0.21}, {"x": 0.5}],
+    }
+
+
+def phase_diagram():
+    return {
+        "kind": "phase_diagram",
+        "title": "softmax, $T = 2$",
+        "x": {"label": "$\\alpha = n/d^2$", "log": True},
+        "y": {"label": "rank ratio $\\kappa_0$"},
+        "curves": [
+            {"label": "recovery", "x": [0.1, 0.2, 0.4], "y": [0.1, 0.4, 0.9]},
+            {"label": "instability", "x": [0.1, 1, 3.2], "y": [0.2, None, 0.3], "dashed": True},
+        ],
+        "regions": [{"label": "no recovery", "x": 0.12, "y": 0.6}],
+        "field": {
+            "x": [0.1, 1, 10],
+            "y": [0.2, 0.8],
+            "value": [[0.3, 0.1, 0.01], [0.4, None, 0.02]],
+            "label": "test error",
+            "log": True,
+        },
     }
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
-from qklab.figures import DocumentError, learning_curve, render, spectrum
+from qklab.figures import DocumentError, learning_curve, phase_diagram, render, spectrum
 from qklab.figures.__main__ import main
 from qklab.figures.document import Field
 from qklab.figures.output import styled
@@ -45,6 +45,11 @@ def drawn(kind, document):
         return kind.draw(kind.read(Field(document)))
 
 
+def words_of_legend(figure):
+    legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes if axes.get_legend())]
+    return [text.get_text() for legend in legends for text in legend.get_texts()]
+
+
 def test_theory_is_dashed_next_to_points_that_are_not_stable():
     (axis,) = drawn(learning_curve, documents.learning_curve()).axes
     lines = {line.get_linestyle(): line.get_xdata().tolist() for line in axis.lines[:2]}
@@ -66,9 +71,57 @@ def test_a_curve_of_one_point_is_visible():
     assert axis.lines[0].get_marker() == "_"
 
 
+def test_a_reference_is_dotted_and_named_once():
+    panel = {key: documents.learning_curve_with_marks()[key] for key in ("quantity", "series", "references")}
+    figure = drawn(learning_curve, {"kind": "learning_curve", "x": {"label": "n"}, "panels": [panel, panel]})
+    assert [line.get_linestyle() for line in figure.axes[1].lines].count(":") == 1
+    assert words_of_legend(figure).count("Bayes-optimal") == 1
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_a_huge_error_bar_hides_nothing_else(log):
+    document = documents.learning_curve()
+    document["log"] = log
+    document["series"][0]["measured"]["se"][1] = 1e6
+    (axes,) = drawn(learning_curve, document).axes
+    assert axes.get_ylim()[1] < 1
+
+
+@pytest.mark.parametrize("number", [1, 2, 6])
+def test_a_legend_hides_no_point(number):
+    document = documents.learning_curve_with_marks()
+    document["series"] = [documents.series(f"series {i}") for i in range(number)]
+    figure = drawn(learning_curve, document)
+    figure.draw_without_rendering()
+    (legend,) = [*figure.legends, *filter(None, [figure.axes[0].get_legend()])]
+    box = legend.get_window_extent()
+    for line in figure.axes[0].lines:
+        assert not box.count_contains(line.get_transform().transform(line.get_xydata()))
+
+
+def test_what_is_written_beside_verticals_stays_in_the_panel():
+    figure = drawn(learning_curve, documents.learning_curve_with_marks())
+    figure.draw_without_rendering()
+    box = figure.axes[0].bbox.padded(1)
+    (label,) = figure.axes[0].texts
+    assert all(box.contains(*corner) for corner in label.get_window_extent().corners())
+
+
+def test_unknown_places_of_a_field_are_blank():
+    axes, _bar = drawn(phase_diagram, documents.phase_diagram()).axes
+    (mesh,) = axes.collections
+    assert mesh.get_array().mask.tolist() == [[False, False, False], [False, True, False]]
+
+
+def test_cells_of_a_field_meet_halfway_on_a_logarithmic_axis():
+    axes, _bar = drawn(phase_diagram, documents.phase_diagram()).axes
+    x = axes.collections[0].get_coordinates()[0, :, 0]
+    assert np.log10(x.data).tolist() == pytest.approx([-1.5, -0.5, 0.5, 1.5])
+
+
 def test_series_differ_in_colour_and_dimensions_in_marker():
     figure = drawn(learning_curve, documents.learning_curve_of_two_panels())
-    texts = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    texts = words_of_legend(figure)
     assert texts[:3] == ["$d = 60$", "$d = 120$", "theory"]
     assert texts[-2:] == ["trained, $d = 60$, 8 seeds", "trained, $d = 120$, 8 seeds"]
     markers = {line.get_marker() for line in figure.axes[0].lines} - {"None", "_", "|"}
@@ -130,9 +183,10 @@ def changed(document, place, value):
     return document
 
 
-CURVE, SPECTRUM = documents.learning_curve(), documents.spectrum()
+CURVE, SPECTRUM = documents.learning_curve_with_marks(), documents.spectrum()
+PHASES = documents.phase_diagram()
 MISTAKES = [
-    (CURVE, ["kind"], "pie", "kind: is 'pie'; must be one of learning_curve, spectrum"),
+    (CURVE, ["kind"], "pie", "kind: is 'pie'; must be one of learning_curve, phase_diagram, "),
     (CURVE, ["kind"], ..., "kind: is missing"),
     (CURVE, ["titel"], "x", "titel: unknown key"),
     (CURVE, ["title"], 3, "title: must be text"),
@@ -154,6 +208,17 @@ MISTAKES = [
         "series[0].measured.seeds: is 0; must be a positive whole",
     ),
     (CURVE, ["series", 0], {"label": ""}, "series[0]: needs theory or measured"),
+    (CURVE, ["references", 0, "label"], ..., "references[0].label: is missing"),
+    (CURVE, ["references", 0, "y"], [1], "references[0].y: has 1 entries; must have 4"),
+    (CURVE, ["verticals", 0, "x"], -1, "verticals[0].x: must be positive"),
+    (PHASES, ["curves"], ..., "curves: is missing"),
+    (PHASES, ["curves", 0, "dash"], True, "curves[0].dash: unknown key"),
+    (PHASES, ["x", "label"], ..., "x.label: is missing"),
+    (PHASES, ["regions", 0, "x"], 0, "regions[0].x: must be positive"),
+    (PHASES, ["field", "x"], [1, 0.1, 10], "field.x: must increase"),
+    (PHASES, ["field", "value"], [[1, 2, 3]], "field.value: has 1 rows; must have 2, one for each y"),
+    (PHASES, ["field", "value", 1], [1], "field.value[1]: has 1 entries; must have 3"),
+    (PHASES, ["field", "value", 1, 0], 0, "field.value: must be positive"),
     (SPECTRUM, ["panels"], ..., "panels: is missing"),
     (SPECTRUM, ["panels", 1, "density", "p"], [0], "panels[1].density.p: has 1 entries; must have 3"),
     (SPECTRUM, ["panels", 0, "density", "x", 0], None, "panels[0].density.x[0]: is None"),

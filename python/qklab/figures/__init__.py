@@ -3,13 +3,17 @@
 The documents are described in docs/figures.md; `python -m qklab.figures OUTPUT` reads one on standard input.
 """
 
-from qklab.figures import learning_curve, spectrum
+from qklab.figures import learning_curve, phase_diagram, spectrum
 from qklab.figures.document import DocumentError, Field
 from qklab.figures.output import save, styled
 
 __all__ = ["KINDS", "DocumentError", "render"]
 
-KINDS = {"learning_curve": learning_curve, "spectrum": spectrum}
+KINDS = {
+    "learning_curve": learning_curve,
+    "phase_diagram": phase_diagram,
+    "spectrum": spectrum,
+}
 
 
 def render(document, path):

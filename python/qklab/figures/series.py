@@ -1,0 +1,213 @@
+"""Predicted curves and measured points of one or more series: read, drawn, and named in a legend."""
+
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from matplotlib import colormaps, rcParams
+from matplotlib.lines import Line2D
+
+from qklab.figures.trained import trained
+
+__all__ = [
+    "SERIES_KEYS",
+    "Measured",
+    "Series",
+    "Theory",
+    "color_of_each_label",
+    "colors",
+    "draw_measured",
+    "draw_series",
+    "draw_theory",
+    "fit_ordinate",
+    "legend",
+    "marker_of_each_measurement",
+    "parts",
+    "read_abscissa",
+    "read_errors",
+    "read_measured",
+    "read_series",
+    "read_theory",
+]
+
+MARKERS = "osD^vP"
+SERIES_KEYS = ("label", "theory", "measured")
+
+
+@dataclass(frozen=True)
+class Theory:
+    x: np.ndarray
+    y: np.ndarray
+    se: np.ndarray
+    stable: np.ndarray
+
+
+@dataclass(frozen=True)
+class Measured:
+    x: np.ndarray
+    y: np.ndarray  # means over the seeds
+    se: np.ndarray
+    name: str  # "trained, d = 60, 8 seeds"
+
+
+@dataclass(frozen=True)
+class Series:
+    label: str
+    theory: Theory | None
+    measured: Measured | None
+
+
+def colors(number):
+    """As many colours: the palette while it lasts, else steps from dark to light."""
+    palette = rcParams["axes.prop_cycle"].by_key()["color"]
+    if number <= len(palette):
+        return palette[:number]
+    return [colormaps["viridis"](0.92 * i / (number - 1)) for i in range(number)]
+
+
+def color_of_each_label(series):
+    labels = dict.fromkeys(one.label for one in series)
+    return dict(zip(labels, colors(len(labels)), strict=True))
+
+
+def parts(series):
+    """Every curve of theory and every measurement."""
+    return [part for one in series for part in (one.theory, one.measured) if part is not None]
+
+
+def draw_series(axes, series, color, markers):
+    """Both parts of `series`; `markers` from `marker_of_each_measurement`."""
+    if series.theory is not None:
+        draw_theory(axes, series.theory, color)
+    if series.measured is not None:
+        draw_measured(axes, series.measured, color, markers[series.measured.name])
+
+
+def draw_theory(axes, theory, color):
+    """A line through the predictions, dashed next to points that are not stable, in a band of one error."""
+    for i in np.flatnonzero(_alone(theory.y)):
+        axes.plot(theory.x[i], theory.y[i], "_", color=color, markersize=14, markeredgewidth=1.4)
+    pieces = range(len(theory.x) - 1)
+    for stable, run in groupby(pieces, key=lambda i: bool(theory.stable[i] and theory.stable[i + 1])):
+        indices = list(run)
+        part = slice(indices[0], indices[-1] + 2)
+        axes.plot(theory.x[part], theory.y[part], "-" if stable else "--", color=color)
+    axes.fill_between(
+        theory.x, theory.y - theory.se, theory.y + theory.se, color=color, alpha=0.25, linewidth=0
+    )
+
+
+def _alone(y):
+    """Predictions without a neighbour, which no line would show."""
+    known = np.concatenate([[False], np.isfinite(y), [False]])
+    return known[1:-1] & ~known[:-2] & ~known[2:]
+
+
+def draw_measured(axes, measured, color, marker):
+    axes.errorbar(
+        measured.x,
+        measured.y,
+        measured.se,
+        fmt=marker,
+        color=color,
+        markerfacecolor="white",
+        elinewidth=0.9,
+        markeredgewidth=0.9,
+        zorder=3,
+    )
+
+
+def fit_ordinate(axes, curves, log):
+    """Ends the ordinate of `axes` by the values `y` of `curves` and their errors `se`.
+
+    Errors stretch it at each end by at most a third of what the values span, or twice a usual error, so that
+    one huge error hides nothing else. Without negative values it starts at zero, unless logarithmic.
+    """
+    if log:
+        axes.set_yscale("log")
+    y, se = (np.concatenate([getattr(curve, name) for curve in curves]) for name in ("y", "se"))
+    shown = np.isfinite(y) & ((y > 0) | (not log))
+    if not shown.any():
+        return
+    y, se = y[shown], np.nan_to_num(se[shown])
+    value, top = (np.log10(v) if log else v for v in (y, y + se))
+    bottom = np.log10(np.maximum(y - se, np.finfo(float).tiny)) if log else y - se
+    usual = np.median((top - value)[se > 0]) if (se > 0).any() else 0
+    stretch = max(np.ptp(value) / 3, 2 * usual)
+    low, high = max(bottom.min(), value.min() - stretch), min(top.max(), value.max() + stretch)
+    margin = 0.06 * (high - low) or (0.3 if log else 0.1 * abs(high) or 1)
+    low, high = (low if low == 0 else low - margin), high + margin
+    if log:
+        axes.set_ylim(10**low, 10**high)
+    else:
+        axes.set_ylim(0 if y.min() >= 0 and low > -margin else low, high)
+
+
+def marker_of_each_measurement(series):
+    """A marker for each name of trained models that occurs."""
+    names = dict.fromkeys(s.measured.name for s in series if s.measured is not None)
+    return {name: MARKERS[i % len(MARKERS)] for i, name in enumerate(names)}
+
+
+def legend(series, colors_):
+    """What a colour means, by `colors_` (label to colour), and what a line and a marker mean."""
+    color = "0.3" if len(colors_) > 1 else "C0"
+    handles = [Line2D([], [], color=c, linewidth=3, label=label) for label, c in colors_.items() if label]
+    theories = [s.theory for s in series if s.theory is not None]
+    if theories:
+        handles.append(Line2D([], [], color=color, label="theory"))
+    if any(not theory.stable.all() for theory in theories):
+        handles.append(Line2D([], [], color=color, linestyle="--", label="theory, not stable"))
+    for name, marker in marker_of_each_measurement(series).items():
+        handles.append(
+            Line2D([], [], color=color, marker=marker, markerfacecolor="white", linestyle="none", label=name)
+        )
+    return handles
+
+
+def read_series(series, x_log):
+    theory, measured = read_theory(series, x_log), read_measured(series, x_log)
+    if theory is None and measured is None:
+        raise series.error("needs theory or measured")
+    return Series(label=series.words("label"), theory=theory, measured=measured)
+
+
+def read_theory(series, x_log):
+    """The entry `theory` of `series`, None when there is none."""
+    if (theory := series.get("theory")) is None:
+        return None
+    theory.only("x", "y", "se", "stable")
+    x = read_abscissa(theory["x"], x_log)
+    stable = theory.get("stable")
+    return Theory(
+        x=x,
+        y=theory["y"].numbers(like=x, gaps=True),
+        se=read_errors(theory, x),
+        stable=stable.flags(like=x) if stable else np.ones(len(x), dtype=bool),
+    )
+
+
+def read_measured(series, x_log, abscissa="x"):
+    """The entry `measured` of `series`, its abscissa under the name given; None when there is none."""
+    if (measured := series.get("measured")) is None:
+        return None
+    measured.only(abscissa, "mean", "se", "dimension", "seeds")
+    x = read_abscissa(measured[abscissa], x_log)
+    return Measured(
+        x=x,
+        y=measured["mean"].numbers(like=x, gaps=True),
+        se=read_errors(measured, x),
+        name=trained(measured),
+    )
+
+
+def read_errors(field, x):
+    se = field.get("se")
+    return se.numbers(like=x, gaps=True) if se else np.zeros_like(x)
+
+
+def read_abscissa(field, log):
+    x = field.numbers()
+    if log and (x <= 0).any():
+        raise field.error("must be positive on a logarithmic axis")
+    return x
