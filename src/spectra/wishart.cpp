@@ -189,8 +189,9 @@ double beyond_outer_edge(const WishartLaw& law, double delta, double x, int sign
 }
 
 /// omega is the fixed point of T(omega) = x - delta^2 G0(omega), which maps the upper half plane into itself:
-/// T brings omega nearer in the hyperbolic metric (Schwarz-Pick), Newton is taken where it halves the
-/// distance between omega and T(omega).
+/// T brings omega nearer in the hyperbolic metric (Schwarz-Pick), Newton is taken where it shortens the
+/// distance between omega and T(omega) by a fixed factor: where two edges are about to meet Newton is slow,
+/// and T by itself slower still.
 struct Iterate {
   Complex omega;
   Complex image;
@@ -226,7 +227,7 @@ Complex inside_support(const WishartLaw& law, double delta, double x) {
     const Complex newton = current.omega - current.residual() / current.slope;
     if (newton.imag() > 0) {
       const Iterate next(law, delta, x, newton);
-      if (next.distance() <= current.distance() / 2) {
+      if (next.distance() <= 0.75 * current.distance()) {
         current = next;
         continue;
       }

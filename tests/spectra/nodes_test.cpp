@@ -199,6 +199,15 @@ TEST(Nodes, SurviveTheClosingOfAGap) {
   }
 }
 
+TEST(Nodes, SurviveTheNeighbourhoodOfAClosingGap) {
+  // Widths at which plain steps towards the subordination creep and Newton's gain little.
+  const std::vector<std::pair<double, double>> cases{
+      {0.02, 4.3969345395361632}, {0.1, 1.240366419360186}, {0.5, 0.13247990255574491}};
+  for (const auto& [kappa0, delta] : cases) {
+    EXPECT_NEAR(power_sum(FreeConvolution(WishartLaw{kappa0}, delta).nodes(), 0), 1, 1e-13) << kappa0;
+  }
+}
+
 TEST(Nodes, IgnoreBreakpointsOffTheSupport) {
   const FreeConvolution mu(WishartLaw{0.3}, 0.01);
   const double gap = mu.upper_quantile(0.3);
