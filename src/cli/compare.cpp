@@ -9,6 +9,7 @@
 #include "presentation.hpp"
 #include "qklab/experiment/run_options.hpp"
 #include "qklab/experiment/theory_line.hpp"
+#include "reference.hpp"
 #include "verb.hpp"
 #include "wording.hpp"
 
@@ -26,15 +27,51 @@ std::string in_errors(double deviation) {
 }
 
 /// A single point: a row for each quantity.
-std::string quantity_rows(const Comparison& comparison) {
-  const Table table({{"", 14}, {"theory"}, {"trained"}, {"deviation", 10}}, 4);
+std::string quantity_rows(const std::vector<Deviation>& quantities, const std::string& prediction,
+                          const std::string& deviation) {
+  const Table table({{"", 14}, {prediction}, {"trained"}, {deviation, 10}}, 4);
   std::string text = table.heading();
-  for (const Deviation& quantity : deviations(comparison)) {
+  for (const Deviation& quantity : quantities) {
     text.append("\n").append(table.row({quantity.quantity, with_error(quantity.theory),
                                         with_error(quantity.trained), in_errors(quantity.in_errors)}));
   }
-  if (const std::string words = remark(comparison); !words.empty()) text.append("\n").append(words);
   return text;
+}
+
+std::string with_remark(std::string rows, const Comparison& comparison) {
+  if (const std::string words = remark(comparison); !words.empty()) rows.append("\n").append(words);
+  return rows;
+}
+
+std::string quantity_rows(const Comparison& comparison) {
+  return with_remark(quantity_rows(deviations(comparison), "theory", "deviation"), comparison);
+}
+
+std::vector<Column> columns() {
+  return {{"test error:\ntheory"}, {"\ntrained"}, {"\ndev", 6},
+          {"loss\ndev", 6},        {"m\ndev", 6}, {"q\ndev", 6}};
+}
+
+std::vector<Column> price_columns() {
+  return {{"test error:\nBayes"}, {"\ntrained"},   {"\nprice", 7},
+          {"m\nprice", 7},        {"q\nprice", 7}, {"test error:\nERM"}};
+}
+
+PointForms price_forms(const Comparison& point, const theory::BayesSolution& reference,
+                       const experiment::CompareOptions& options) {
+  return {[&point, reference, &options] { return experiment::price_json(point, reference, options); },
+          [&point, reference] {
+            return with_remark(quantity_rows(deviations(point, reference), "Bayes", "price"), point);
+          },
+          [&point, reference] {
+            std::vector<std::string> cells{with_error(reference.test_error)};
+            const std::vector<Deviation> quantities = deviations(point, reference);
+            cells.push_back(with_error(quantities.front().trained));
+            for (const Deviation& quantity : quantities) cells.push_back(in_errors(quantity.in_errors));
+            cells.push_back(with_error(point.theory.test_error));
+            return cells;
+          },
+          remark(point)};
 }
 
 std::vector<std::string> cells(const Comparison& comparison) {
@@ -48,27 +85,30 @@ std::vector<std::string> cells(const Comparison& comparison) {
 }
 
 Status compare_points(Session& session) {
-  require_known_estimator(session.options);
+  const bool is_price = estimator_of(session.options) == Estimator::bayes;
   const experiment::Plan plan = experiment::plan(session.options);
+  const bool with_reference = wants_reference(session.options, plan);
   const experiment::CompareOptions options = compare_options(session, experiment::seeds(session.options));
+  const std::string trained = fmt::format("{}: mean of {} seeds", trained_words(plan), options.seeds);
   const Presentation presentation{
-      .columns = {{"test error:\ntheory"},
-                  {"\ntrained"},
-                  {"\ndev", 6},
-                  {"loss\ndev", 6},
-                  {"m\ndev", 6},
-                  {"q\ndev", 6}},
-      .note = fmt::format("{}: mean of {} seeds; dev in standard errors", trained_words(plan), options.seeds),
+      .columns = is_price ? price_columns() : with_reference_column(columns(), with_reference),
+      .note = trained + (is_price ? "; price of ERM in standard errors" : "; dev in standard errors"),
       .forms =
-          [&options](const Comparison& point) {
-            return PointForms{[&] { return experiment::to_json(point, options); },
-                              [&] { return quantity_rows(point); }, [&] { return cells(point); },
-                              remark(point)};
+          [&](const Comparison& point) {
+            const auto reference = reference_of(point.theory.problem, options.solve, with_reference);
+            if (is_price) return price_forms(point, *reference, options);
+            return PointForms{
+                [&point, &options, reference] {
+                  return with_reference_json(experiment::to_json(point, options), reference, options.solve);
+                },
+                [&point, reference] { return with_reference_list(quantity_rows(point), reference); },
+                [&point, reference] { return with_reference_cell(cells(point), reference); }, remark(point)};
           },
       .figure =
           [&](const auto& points) {
             const auto curve = experiment::with_theory_between(plan, points, line_points, options.solve);
-            return learning_curve(curve.plan, curve.points);
+            return learning_curve(curve.plan, curve.points,
+                                  references_of(curve.plan, options.solve, with_reference));
           },
   };
   return present(session, plan, options, presentation);
@@ -78,7 +118,7 @@ Status compare_points(Session& session) {
 
 Verb compare_verb() {
   Verb::Group theory{"Theory", experiment::theory_options()};
-  theory.options.push_back(estimator_option());
+  for (const experiment::Option& option : estimator_options()) theory.options.push_back(option);
   Verb::Group training{"Training", experiment::training_options()};
   training.options.push_back(experiment::seeds_option());
   return {"compare",

@@ -18,6 +18,9 @@ using experiment::Json;
 using experiment::Plan;
 
 const Axis& horizontal_axis(const Plan& plan);
+Json horizontal_json(const Plan& plan);
+/// Points begin..end - 1 of the plan, one series; exact recovery has no place on a logarithmic axis.
+Json bayes_line(const Plan& plan, std::size_t begin, std::size_t end, const theory::SolveOptions& options);
 /// The finished points, in groups along the first axis.
 std::vector<std::vector<Comparison>> series_of(const Plan& plan, const std::vector<Comparison>& points);
 Json panel(const Plan& plan, const std::vector<std::vector<Comparison>>& series, const std::string& quantity);
@@ -29,17 +32,41 @@ constexpr const char* footer = "error bars and bands: one standard error";
 
 }  // namespace
 
-Json learning_curve(const Plan& plan, const std::vector<Comparison>& points) {
-  const Axis& horizontal = horizontal_axis(plan);
+Json learning_curve(const Plan& plan, const std::vector<Comparison>& points, const Json& references) {
   const auto series = series_of(plan, points);
+  Json test_error = panel(plan, series, "test_error");
+  if (!references.empty()) test_error["references"] = references;
   return {{"kind", "learning_curve"},
           {"title", figure_title(plan)},
-          {"x",
-           {{"name", horizontal.option},
-            {"label", axis_label(horizontal.option)},
-            {"log", spans(horizontal.values, 10)}}},
-          {"panels", {panel(plan, series, "test_error"), panel(plan, series, "train_loss")}},
+          {"x", horizontal_json(plan)},
+          {"panels", {test_error, panel(plan, series, "train_loss")}},
           {"footer", footer}};
+}
+
+Json bayes_references(const Plan& plan, const theory::SolveOptions& options) {
+  Json references = Json::array();
+  for (std::size_t begin = 0; begin < plan.points.size();) {
+    std::size_t end = begin + 1;
+    while (end < plan.points.size() && !plan.starts_a_series(end)) ++end;
+    Json line = bayes_line(plan, begin, end, options);
+    const auto same = [&](const Json& other) { return other["y"] == line["y"] && other["x"] == line["x"]; };
+    if (std::ranges::none_of(references, same)) references.push_back(line);
+    begin = end;
+  }
+  return references;
+}
+
+Json bayes_curve(const Plan& plan, const theory::SolveOptions& options) {
+  Json series = Json::array();
+  std::vector<double> values;
+  for (const Json& line : bayes_references(plan, options)) {
+    for (const Json& y : line["y"]) {
+      if (!y.is_null()) values.push_back(y);
+    }
+    series.push_back({{"label", line["label"]}, {"theory", {{"x", line["x"]}, {"y", line["y"]}}}});
+  }
+  return {{"kind", "learning_curve"}, {"title", figure_title(plan, false)}, {"x", horizontal_json(plan)},
+          {"quantity", "test_error"}, {"log", spans(values, 30)},           {"series", series}};
 }
 
 Json spectra(const Plan& plan, const std::vector<Comparison>& points, int density_points) {
@@ -73,6 +100,38 @@ namespace {
 const Axis& horizontal_axis(const Plan& plan) {
   static const Axis alpha{"alpha", {}};
   return plan.axes.empty() ? alpha : plan.axes.front();
+}
+
+Json horizontal_json(const Plan& plan) {
+  const Axis& horizontal = horizontal_axis(plan);
+  return {{"name", horizontal.option},
+          {"label", axis_label(horizontal.option)},
+          {"log", spans(horizontal.values, 10)}};
+}
+
+Json bayes_line(const Plan& plan, std::size_t begin, std::size_t end, const theory::SolveOptions& options) {
+  const std::string& option = horizontal_axis(plan).option;
+  std::vector<Problem> points(plan.points.begin() + static_cast<std::ptrdiff_t>(begin),
+                              plan.points.begin() + static_cast<std::ptrdiff_t>(end));
+  std::ranges::sort(points, {},
+                    [&](const Problem& point) { return experiment::option_value(point, option); });
+  std::vector<Axis> others;
+  for (const Axis& axis : plan.axes) {
+    const bool is_of_a_student =
+        axis.option == "kappa" || axis.option == "lambda" || axis.option == "dimension";
+    if (axis.option != option && !is_of_a_student) others.push_back(axis);
+  }
+  const std::string values = axis_values(points.front(), others);
+  Json line{{"label", values.empty() ? "Bayes-optimal" : "Bayes-optimal, " + values},
+            {"x", Json::array()},
+            {"y", Json::array()}};
+  for (const Problem& point : points) {
+    const theory::BayesSolution solution = theory::solve_bayes(point, options);
+    const bool has_a_place = is_answer(solution.outcome) && solution.test_error.value > 0;
+    line["x"].push_back(experiment::option_value(point, option));
+    line["y"].push_back(has_a_place ? Json(solution.test_error.value) : Json());
+  }
+  return line;
 }
 
 std::vector<std::vector<Comparison>> series_of(const Plan& plan, const std::vector<Comparison>& points) {

@@ -10,9 +10,17 @@ namespace qklab::cli {
 
 /// Test error and training loss along the first axis of the plan (alpha when nothing varies), one series for
 /// each combination of the others. `points` are the first of the plan, as many as are finished; without runs
-/// theory alone is drawn.
+/// theory alone is drawn. `references` are lines for the test error, as bayes_references gives them.
 experiment::Json learning_curve(const experiment::Plan& plan,
-                                const std::vector<experiment::Comparison>& points);
+                                const std::vector<experiment::Comparison>& points,
+                                const experiment::Json& references);
+
+/// The Bayes-optimal test error along the first axis of the plan, a line for each combination of the others
+/// that it depends on.
+experiment::Json bayes_references(const experiment::Plan& plan, const theory::SolveOptions& options);
+
+/// The same lines as a learning curve of their own.
+experiment::Json bayes_curve(const experiment::Plan& plan, const theory::SolveOptions& options);
 
 /// One panel a point: the predicted density of S on `density_points` points over the trained eigenvalues.
 experiment::Json spectra(const experiment::Plan& plan, const std::vector<experiment::Comparison>& points,

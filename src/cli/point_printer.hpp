@@ -23,9 +23,10 @@ struct PointForms {
 /// has one point, or a table with the options that vary in its first columns.
 class PointPrinter {
  public:
-  /// The heading is printed with the first point: the problem in words, `note`, the titles of the table.
+  /// The heading is printed with the first point: the problem in words, with or without its student, `note`,
+  /// the titles of the table.
   PointPrinter(Session& session, const experiment::Plan& plan, const std::vector<Column>& quantities,
-               const std::string& note = "");
+               const std::string& note = "", bool with_student = true);
 
   void print(const Problem& problem, const PointForms& forms);
 

@@ -1,6 +1,7 @@
-#include "qklab/core/error.hpp"
+#include "qklab/core/choice.hpp"
 #include "qklab/experiment/plan.hpp"
 #include "qklab/experiment/run_options.hpp"
+#include "qklab/theory/bayes_optimal.hpp"
 #include "verb.hpp"
 
 namespace qklab::cli {
@@ -19,13 +20,26 @@ Verb::Group output_group(bool draws) {
   return group;
 }
 
-experiment::Option estimator_option() {
-  return {"estimator", "erm", "what is solved: empirical risk minimisation", "erm"};
+std::string to_string(Estimator estimator) {
+  return estimator == Estimator::erm ? "erm" : "bayes";
 }
 
-void require_known_estimator(const experiment::Description& options) {
-  const std::string estimator = options.text("estimator");
-  if (estimator != "erm") throw InvalidParameter("estimator", estimator, "must be erm");
+std::vector<experiment::Option> estimator_options() {
+  return {{"estimator", "erm|bayes", "empirical risk minimisation, or the Bayes-optimal reference", "erm"},
+          {"bayes", "", "the Bayes-optimal reference beside each point", ""}};
+}
+
+Estimator estimator_of(const experiment::Description& options) {
+  const Estimator estimator =
+      parse_choice("estimator", options.text("estimator"), {Estimator::erm, Estimator::bayes});
+  if (estimator == Estimator::bayes) options.refuse("bayes", "has no effect with estimator = bayes");
+  return estimator;
+}
+
+bool wants_reference(const experiment::Description& options, const experiment::Plan& plan) {
+  if (estimator_of(options) == Estimator::erm && !options.on("bayes")) return false;
+  for (const Problem& point : plan.points) theory::require_bayes_reference(point);
+  return true;
 }
 
 }  // namespace qklab::cli

@@ -3,6 +3,8 @@
 #include "figure_documents.hpp"
 #include "presentation.hpp"
 #include "qklab/experiment/run_options.hpp"
+#include "qklab/experiment/theory_line.hpp"
+#include "reference.hpp"
 #include "theory_words.hpp"
 #include "verb.hpp"
 #include "wording.hpp"
@@ -15,20 +17,36 @@ std::vector<std::string> cells(const theory::Solution& solution) {
           with_error(solution.self_overlap)};
 }
 
+/// Enough for a line that looks smooth.
+constexpr int line_points = 60;
+
 Status solve_points(Session& session) {
-  require_known_estimator(session.options);
+  if (estimator_of(session.options) == Estimator::bayes) return solve_bayes_points(session);
   const experiment::Plan plan = experiment::plan(session.options);
+  const bool with_reference = wants_reference(session.options, plan);
   const experiment::CompareOptions options = compare_options(session, 0);
   const Presentation presentation{
-      .columns = {{"test error"}, {"train loss"}, {"overlap"}, {"self-overlap"}},
+      .columns = with_reference_column({{"test error"}, {"train loss"}, {"overlap"}, {"self-overlap"}},
+                                       with_reference),
       .note = "",
       .forms =
-          [&options](const experiment::Comparison& point) {
-            return PointForms{[&] { return experiment::to_json(point.theory, options.solve); },
-                              [&] { return solution_list(point.theory); },
-                              [&] { return cells(point.theory); }, remark(point.theory)};
+          [&](const experiment::Comparison& point) {
+            const auto reference = reference_of(point.theory.problem, options.solve, with_reference);
+            return PointForms{
+                [&point, &options, reference] {
+                  return with_reference_json(experiment::to_json(point.theory, options.solve), reference,
+                                             options.solve);
+                },
+                [&point, reference] { return with_reference_list(solution_list(point.theory), reference); },
+                [&point, reference] { return with_reference_cell(cells(point.theory), reference); },
+                remark(point.theory)};
           },
-      .figure = [&plan](const auto& points) { return learning_curve(plan, points); },
+      .figure =
+          [&](const auto& points) {
+            const auto curve = experiment::with_theory_between(plan, points, line_points, options.solve);
+            return learning_curve(curve.plan, curve.points,
+                                  references_of(curve.plan, options.solve, with_reference));
+          },
   };
   return present(session, plan, options, presentation);
 }
@@ -37,7 +55,7 @@ Status solve_points(Session& session) {
 
 Verb theory_verb() {
   Verb::Group theory{"Theory", experiment::theory_options()};
-  theory.options.push_back(estimator_option());
+  for (const experiment::Option& option : estimator_options()) theory.options.push_back(option);
   return {"theory",
           "exact high-dimensional theory: state evolution at each point",
           {problem_group(), theory, output_group(true)},

@@ -9,6 +9,15 @@
 namespace qklab::cli {
 namespace {
 
+/// Appends a line of a list.
+struct Say {
+  std::string& text;
+
+  void operator()(std::string_view name, const std::string& value, std::string_view meaning) const {
+    text.append(text.empty() ? "" : "\n").append(list_line(name, value, meaning));
+  }
+};
+
 std::string stability_words(const theory::Solution& solution) {
   if (std::isnan(solution.stability.value)) return "not known here";
   return solution.stable ? "< 1: stable" : ">= 1: not stable, do not trust";
@@ -18,9 +27,7 @@ std::string stability_words(const theory::Solution& solution) {
 
 std::string solution_list(const theory::Solution& solution) {
   std::string text;
-  const auto say = [&text](std::string_view name, const std::string& value, std::string_view meaning) {
-    text.append(text.empty() ? "" : "\n").append(list_line(name, value, meaning));
-  };
+  const Say say{text};
   say("test error", with_error(solution.test_error), "E |sigma(h0) - sigma(h)|^2, no label noise");
   say("training loss", with_error(solution.train_loss), "(1/d^2) sum of losses at the minimiser");
   say("training error", with_error(solution.train_error), "mean loss of a training sample");
@@ -36,6 +43,19 @@ std::string solution_list(const theory::Solution& solution) {
   say("outcome", std::string(describe(solution.outcome)),
       fmt::format("{} iterations, residual {:.2g}", solution.iterations, solution.residual));
   say("spectrum of S", spectrum_words(solution), "");
+  return text;
+}
+
+std::string bayes_list(const theory::BayesSolution& solution) {
+  std::string text;
+  const Say say{text};
+  say("test error", with_error(solution.test_error), "of the posterior mean, no label noise");
+  say("squared error", number(solution.squared_error), "Q0 - q, Tr((S - S0)^2)/d");
+  say("overlap q", number(solution.overlap), "Tr(S S0)/d = Tr(S^2)/d");
+  say("conjugate of q", number(solution.overlap_hat), "");
+  say("outcome", std::string(describe(solution.outcome)),
+      fmt::format("{} iterations, residual {:.2g}", solution.iterations, solution.residual));
+  if (solution.squared_error == 0) say("remark", "recovered", "the labels determine the target");
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include "qklab/core/problem.hpp"
 #include "qklab/core/progress.hpp"
 #include "qklab/experiment/description.hpp"
+#include "qklab/experiment/plan.hpp"
 
 namespace qklab::cli {
 
@@ -57,8 +58,18 @@ Verb spectrum_verb();
 /// The groups that several verbs share: the problem; seed, threads, output.
 Verb::Group problem_group();
 Verb::Group output_group(bool draws);
-experiment::Option estimator_option();
-/// Throws InvalidParameter for an estimator that the verb does not know.
-void require_known_estimator(const experiment::Description& options);
+
+/// Whose numbers theory and compare show.
+enum class Estimator { erm, bayes };
+std::string to_string(Estimator estimator);
+/// --estimator, and --bayes for the reference beside the minimiser's numbers.
+std::vector<experiment::Option> estimator_options();
+Estimator estimator_of(const experiment::Description& options);
+/// Whether the Bayes-optimal reference is asked for at all. Throws InvalidParameter when a point of the plan
+/// has none.
+bool wants_reference(const experiment::Description& options, const experiment::Plan& plan);
+
+/// `theory --estimator bayes`
+Status solve_bayes_points(Session& session);
 
 }  // namespace qklab::cli

@@ -96,7 +96,7 @@ std::string teacher_words(const Problem& problem) {
 
 }  // namespace
 
-std::string plain_heading(const experiment::Plan& plan) {
+std::string plain_heading(const experiment::Plan& plan, bool with_student) {
   const Problem& problem = plan.points.front();
   Phrase channel(plan, false);
   describe_channel(channel, problem);
@@ -104,7 +104,9 @@ std::string plain_heading(const experiment::Plan& plan) {
   Phrase matrices(plan, false);
   matrices.say(teacher_words(problem));
   describe_teacher(matrices, problem);
-  matrices.say(to_string(problem.parametrization) + " student").value("kappa").value("lambda");
+  if (with_student) {
+    matrices.say(to_string(problem.parametrization) + " student").value("kappa").value("lambda");
+  }
   return channel.text() + "\n" + matrices.text();
 }
 
@@ -113,14 +115,14 @@ std::string trained_words(const experiment::Plan& plan) {
   return phrase.say("trained").value("dimension").text();
 }
 
-std::string figure_title(const experiment::Plan& plan) {
+std::string figure_title(const experiment::Plan& plan, bool with_student) {
   const Problem& problem = plan.points.front();
   Phrase phrase(plan, true);
   describe_channel(phrase, problem);
   phrase.value("alpha").value_unless_zero("noise_in").value_unless_zero("noise_out");
   if (std::holds_alternative<SpectrumTeacher>(problem.teacher)) phrase.say("teacher from a list");
   describe_teacher(phrase, problem);
-  phrase.value("kappa").value("lambda");
+  if (with_student) phrase.value("kappa").value("lambda");
   return phrase.text();
 }
 

@@ -109,6 +109,22 @@ std::vector<Deviation> deviations(const Comparison& comparison) {
   };
 }
 
+std::vector<Deviation> deviations(const Comparison& comparison, const theory::BayesSolution& reference) {
+  std::vector<Deviation> against_reference;
+  for (Deviation quantity : deviations(comparison)) {
+    if (quantity.quantity == "test_error") {
+      quantity.theory = reference.test_error;
+    } else if (quantity.quantity == "overlap" || quantity.quantity == "self_overlap") {
+      quantity.theory = {reference.overlap, 0};
+    } else {
+      continue;
+    }
+    quantity.in_errors = deviation_in_errors(quantity.trained, quantity.theory);
+    against_reference.push_back(std::move(quantity));
+  }
+  return against_reference;
+}
+
 double deviation_in_errors(const Estimate& measured, const Estimate& predicted) {
   if (!(measured.se > 0)) return unknown;
   return (measured.value - predicted.value) / std::hypot(measured.se, predicted.se);

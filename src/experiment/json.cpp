@@ -135,6 +135,25 @@ Json to_json(const theory::Solution& solution, const theory::SolveOptions& optio
   return json;
 }
 
+Json to_json(const theory::BayesSolution& solution, const theory::SolveOptions& options) {
+  Json json = to_json(solution.problem);
+  for (const char* of_a_student : {"kappa", "parametrization", "lambda"}) json.erase(of_a_student);
+  json["estimator"] = "bayes";
+  json["overlap"] = solution.overlap;
+  json["self_overlap"] = solution.overlap;
+  json["squared_error"] = solution.squared_error;
+  json["overlap_hat"] = solution.overlap_hat;
+  put(json, "test_error", solution.test_error);
+  put_outcome(json, solution.outcome);
+  json["iterations"] = solution.iterations;
+  json["residual"] = solution.residual;
+  json["log2_points"] = options.qmc.log2_points;
+  json["scramblings"] = options.qmc.scramblings;
+  json["seed"] = options.qmc.seed;
+  json["version"] = version;
+  return json;
+}
+
 Json to_json(const lab::TrainedRun& run, const lab::TrainOptions& options, bool with_eigenvalues) {
   Json json = to_json(run.problem);
   json.update(measurements(run, with_eigenvalues));
@@ -149,6 +168,21 @@ Json to_json(const Comparison& comparison, const CompareOptions& options) {
   json["theory"] = to_json(comparison.theory, options.solve);
   json["train"] = train_json(comparison, options, quantities);
   for (const Deviation& quantity : quantities) json["deviation"][quantity.quantity] = quantity.in_errors;
+  put_outcome(json, comparison.outcome);
+  json["version"] = version;
+  return json;
+}
+
+Json price_json(const Comparison& comparison, const theory::BayesSolution& reference,
+                const CompareOptions& options) {
+  Json json;
+  json["theory"] = to_json(reference, options.solve);
+  json["erm"] = to_json(comparison.theory, options.solve);
+  json["train"] = train_json(comparison, options, deviations(comparison));
+  json["deviation_is"] = "the price of empirical risk minimisation, not a test of the theory";
+  for (const Deviation& quantity : deviations(comparison, reference)) {
+    json["deviation"][quantity.quantity] = quantity.in_errors;
+  }
   put_outcome(json, comparison.outcome);
   json["version"] = version;
   return json;

@@ -16,24 +16,50 @@ std::vector<double> between(double from, double to, int steps) {
   return values;
 }
 
+int steps_between(const std::vector<double>& values, int line_points) {
+  return static_cast<int>(
+      std::ceil(static_cast<double>(line_points - 1) / static_cast<double>(values.size() - 1)));
+}
+
+bool is_continuous(const Plan& plan) {
+  return !plan.axes.empty() && !is_whole_option(plan.axes.front().option);
+}
+
+Axis with_values_between(const Axis& axis, int steps) {
+  Axis finer{axis.option, {axis.values.front()}};
+  for (std::size_t i = 1; i < axis.values.size(); ++i) {
+    for (double value : between(axis.values[i - 1], axis.values[i], steps)) finer.values.push_back(value);
+    finer.values.push_back(axis.values[i]);
+  }
+  return finer;
+}
+
 }  // namespace
+
+Plan with_values_between(const Plan& plan, int line_points) {
+  if (!is_continuous(plan)) return plan;
+  const Axis& axis = plan.axes.front();
+  Plan finer;
+  finer.axes = plan.axes;
+  finer.axes.front() = with_values_between(axis, steps_between(axis.values, line_points));
+  for (std::size_t i = 0; i < plan.points.size(); ++i) {
+    if (!plan.starts_a_series(i)) continue;
+    for (double value : finer.axes.front().values) {
+      finer.points.push_back(with_option(plan.points[i], axis.option, value));
+    }
+  }
+  return finer;
+}
 
 Curve with_theory_between(const Plan& plan, const std::vector<Comparison>& points, int line_points,
                           const theory::SolveOptions& options) {
   Curve as_it_is{plan, points};
-  if (plan.axes.empty() || is_whole_option(plan.axes.front().option)) return as_it_is;
+  if (!is_continuous(plan)) return as_it_is;
   const auto& [option, values] = plan.axes.front();
-  const int steps = static_cast<int>(
-      std::ceil(static_cast<double>(line_points - 1) / static_cast<double>(values.size() - 1)));
+  const int steps = steps_between(values, line_points);
   Curve curve;
   curve.plan.axes = plan.axes;
-  curve.plan.axes.front().values = {values.front()};
-  for (std::size_t i = 1; i < values.size(); ++i) {
-    for (double value : between(values[i - 1], values[i], steps)) {
-      curve.plan.axes.front().values.push_back(value);
-    }
-    curve.plan.axes.front().values.push_back(values[i]);
-  }
+  curve.plan.axes.front() = with_values_between(plan.axes.front(), steps);
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!plan.starts_a_series(i)) {
       const double from = option_value(points[i - 1].theory.problem, option);

@@ -173,6 +173,50 @@ def test_one_seed_has_no_error():
     assert point["deviation"]["test_error"] is None
 
 
+def test_the_bayes_optimal_reference_alone():
+    below, above = objects("theory", "--alpha", "0.15,0.2", "--estimator", "bayes", "--log2-points", "10")
+    assert (below["estimator"], below["converged"], below["outcome"]) == ("bayes", True, "converged")
+    assert below["overlap"] == below["self_overlap"]
+    assert below["squared_error"] == pytest.approx(1.5 - below["overlap"])
+    assert below["test_error"] > 0
+    assert below["residual"] <= 1e-9
+    assert [above[key] for key in ("test_error", "squared_error", "overlap", "overlap_hat")] == [
+        0,
+        0,
+        1.5,
+        None,
+    ]
+    assert [key for key in ("lambda", "kappa", "train_loss", "susceptibility") if key in below] == []
+
+
+def test_the_bayes_optimal_reference_beside_theory_and_runs():
+    reference = ["--alpha", "1", *TRAINED]
+    (alone,) = objects("theory", "--alpha", "1", *TINY[:-2], "--estimator", "bayes", "--dimension", "8")
+    (theory,) = objects("theory", *reference[: 2 + len(TINY)], "--bayes", "--dimension", "8")
+    assert theory["bayes"] == alone
+    assert theory["bayes"]["test_error"] < theory["test_error"]
+    (compared,) = objects("compare", *reference, "--bayes", "--seeds", "2")
+    assert compared["bayes"] == alone
+    (price,) = objects("compare", *reference, "--estimator", "bayes", "--seeds", "2")
+    assert price["theory"] == alone
+    assert price["erm"] == compared["theory"]
+    assert price["train"]["mean"] == compared["train"]["mean"]
+    assert "price" in price["deviation_is"]
+    excess = price["train"]["mean"]["test_error"] - alone["test_error"]
+    assert price["deviation"]["test_error"] == pytest.approx(excess / price["train"]["se"]["test_error"])
+
+
+def test_the_bayes_optimal_reference_is_drawn(tmp_path):
+    grid = ["--alpha", "0.5,1", "--lambda", "0.3,1", *TINY[:-2]]
+    for number, options in enumerate((["--bayes"], ["--estimator", "bayes"])):
+        figure = tmp_path / f"{number}.svg"
+        result = qklab(
+            "theory", *(grid if number == 0 else [*grid[:2], *TINY[:-2]]), *options, "--plot", figure
+        )
+        assert result.returncode == 0, result.stderr
+        assert figure.stat().st_size > 0
+
+
 def area(curve):
     return sum(
         (b - a) * (p + q) / 2
@@ -220,6 +264,9 @@ def test_spectrum_trains_on_request():
         ["compare", "--alpha", "1", *SMALL, "--seeds", "2"],
         ["compare", "--alpha", "0.5,1", *SMALL, "--seeds", "2"],
         ["spectrum", "--alpha", "0.5,1"],
+        ["theory", "--alpha", "0.5,1", "--bayes"],
+        ["compare", "--alpha", "0.5,1", *SMALL, "--seeds", "2", "--bayes"],
+        ["compare", "--alpha", "0.5,1", *SMALL, "--seeds", "2", "--estimator", "bayes"],
     ],
     ids=lambda arguments: " ".join(arguments[:3]),
 )

@@ -7,6 +7,7 @@
 #include "qklab/core/outcome.hpp"
 #include "qklab/experiment/plan.hpp"
 #include "qklab/lab/train.hpp"
+#include "qklab/theory/bayes_optimal.hpp"
 #include "qklab/theory/state_evolution.hpp"
 
 namespace qklab::experiment {
@@ -46,6 +47,9 @@ bool compare(const Plan& plan, const CompareOptions& options,
 
 /// test_error, train_loss, regularization, overlap, self_overlap, zero_fraction.
 std::vector<Deviation> deviations(const Comparison& comparison);
+
+/// test_error, overlap, self_overlap of the trained runs beside the Bayes-optimal reference.
+std::vector<Deviation> deviations(const Comparison& comparison, const theory::BayesSolution& reference);
 
 /// Difference of two independent estimates in units of its standard error; NaN when the error of the measured
 /// one is not known: a single run, or runs that agree exactly (zero_fraction moves in steps of 1/d).

@@ -1,0 +1,61 @@
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "figure.hpp"
+#include "figure_documents.hpp"
+#include "point_printer.hpp"
+#include "qklab/experiment/json.hpp"
+#include "qklab/experiment/run_options.hpp"
+#include "qklab/experiment/theory_line.hpp"
+#include "qklab/theory/bayes_optimal.hpp"
+#include "theory_words.hpp"
+#include "verb.hpp"
+#include "wording.hpp"
+
+namespace qklab::cli {
+namespace {
+
+/// Enough for a line that looks smooth.
+constexpr int line_points = 200;
+
+void refuse_options_of_a_student(const experiment::Description& options) {
+  for (const char* name : {"kappa", "parametrization", "lambda", "tolerance"}) {
+    options.refuse(name, "has no effect with estimator = bayes");
+  }
+}
+
+std::vector<std::string> cells(const theory::BayesSolution& solution) {
+  return {with_error(solution.test_error), number(solution.squared_error), number(solution.overlap),
+          number(solution.overlap_hat)};
+}
+
+}  // namespace
+
+Status solve_bayes_points(Session& session) {
+  refuse_options_of_a_student(session.options);
+  const experiment::Plan plan = experiment::plan(session.options);
+  wants_reference(session.options, plan);
+  const theory::SolveOptions options = experiment::solve_options(session.options);
+  const std::optional<Figure> figure = figure_of(session);
+
+  PointPrinter printer(session, plan, {{"test error"}, {"Q0 - q"}, {"overlap"}, {"conjugate"}},
+                       "Bayes-optimal: the posterior mean of the target", false);
+  Convergence convergence;
+  const ProgressCallback progress = session.bar.whole();
+  const auto all = static_cast<double>(plan.points.size());
+  for (std::size_t i = 0; i < plan.points.size() && !session.stop.requested(); ++i) {
+    progress({"points", static_cast<double>(i), all});
+    const theory::BayesSolution point = theory::solve_bayes(plan.points[i], options);
+    printer.print(point.problem,
+                  {[&] { return experiment::to_json(point, options); }, [&] { return bayes_list(point); },
+                   [&] { return cells(point); }, remark(point.outcome)});
+    convergence.add(point.problem, point.outcome);
+  }
+  session.bar.clear();
+  if (figure && !session.stop.requested()) {
+    figure->draw(bayes_curve(experiment::with_values_between(plan, line_points), options));
+  }
+  return convergence.conclude(session);
+}
+
+}  // namespace qklab::cli
