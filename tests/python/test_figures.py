@@ -1,22 +1,22 @@
 import copy
 import io
+import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import documents
 import matplotlib as mpl
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from drawing import drawn
 from matplotlib.figure import Figure
-from qklab.figures import DocumentError, learning_curve, phase_diagram, render, spectrum
+from matplotlib.text import Text
+from qklab.figures import KINDS, DocumentError, render
 from qklab.figures.__main__ import main
-from qklab.figures.document import Field
-from qklab.figures.output import styled
+from qklab.figures.page import wrapped
 
 SIGNATURES = {"svg": b"<?xml", "pdf": b"%PDF-", "png": b"\x89PNG\r\n\x1a\n"}
 PYTHON_FOLDER = Path(__file__).parents[2] / "python"
@@ -33,140 +33,59 @@ def test_every_kind_renders_in_every_format(document, ending, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def words_on(figure):
+    """Everything written on `figure` but the labels of ticks."""
+    axes = figure.axes
+    ticks = {
+        label
+        for one in axes
+        for axis in (one.xaxis, one.yaxis)
+        for label in axis.get_ticklabels(which="both")
+    }
+    words = [text for text in figure.findobj(Text) if text.get_text().strip() and text.get_visible()]
+    return [text for text in words if text not in ticks]
+
+
+def test_all_of_a_figure_is_on_the_page(document):
+    figure = drawn(KINDS[document["kind"]], document)
+    figure.draw_without_rendering()
+    box = figure.get_tightbbox()
+    assert (box.min >= 0).all()
+    assert (box.max <= figure.get_size_inches()).all()
+
+
+def test_no_two_texts_overlap(document):
+    figure = drawn(KINDS[document["kind"]], document)
+    figure.draw_without_rendering()
+    boxes = [(text.get_text(), text.get_window_extent()) for text in words_on(figure)]
+    for (one, box), (other, another) in itertools.combinations(boxes, 2):
+        assert not box.overlaps(another), f"{one!r} and {other!r}"
+
+
+def test_long_words_break_into_lines_but_formulas_do_not():
+    text = "a title that goes on with $x = 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9$ and on"
+    lines = wrapped(text, 1.5, 9).split("\n")
+    assert len(lines) > 2
+    assert " ".join(lines) == text
+    assert all(line.count("$") % 2 == 0 for line in lines)
+
+
+def examples_of_the_documentation():
+    page = (PYTHON_FOLDER.parent / "docs" / "figures.md").read_text()
+    return [json.loads(text) for text in re.findall(r"```json\n(\{.*?)```", page, re.DOTALL)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_documentation_has_an_example_that_can_be_drawn(kind, tmp_path):
+    (example,) = [document for document in examples_of_the_documentation() if document["kind"] == kind]
+    render(example, tmp_path / "example.png")
+
+
 def test_the_look_does_not_depend_on_the_users_settings(tmp_path, monkeypatch):
     render(documents.learning_curve(), tmp_path / "plain.svg")
     monkeypatch.setitem(mpl.rcParams, "lines.linewidth", 17)
     render(documents.learning_curve(), tmp_path / "other.svg")
     assert (tmp_path / "plain.svg").read_bytes() == (tmp_path / "other.svg").read_bytes()
-
-
-def drawn(kind, document):
-    with styled():
-        return kind.draw(kind.read(Field(document)))
-
-
-def words_of_legend(figure):
-    legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes if axes.get_legend())]
-    return [text.get_text() for legend in legends for text in legend.get_texts()]
-
-
-def test_theory_is_dashed_next_to_points_that_are_not_stable():
-    (axis,) = drawn(learning_curve, documents.learning_curve()).axes
-    lines = {line.get_linestyle(): line.get_xdata().tolist() for line in axis.lines[:2]}
-    assert lines == {"--": [0.05, 0.2], "-": [0.2, 0.8, 3.2]}
-
-
-def test_a_point_without_a_prediction_leaves_a_gap():
-    document = documents.learning_curve()
-    document["series"][0]["theory"]["y"][1] = None
-    document["series"][0]["theory"]["se"][1] = None
-    (axis,) = drawn(learning_curve, document).axes
-    assert np.isnan(np.concatenate([line.get_ydata() for line in axis.lines[:2]])).any()
-
-
-def test_a_curve_of_one_point_is_visible():
-    document = documents.learning_curve()
-    document["series"][0]["theory"] = {"x": [1.0], "y": [0.2]}
-    (axis,) = drawn(learning_curve, document).axes
-    assert axis.lines[0].get_marker() == "_"
-
-
-def test_a_reference_is_dotted_and_named_once():
-    panel = {key: documents.learning_curve_with_marks()[key] for key in ("quantity", "series", "references")}
-    figure = drawn(learning_curve, {"kind": "learning_curve", "x": {"label": "n"}, "panels": [panel, panel]})
-    assert [line.get_linestyle() for line in figure.axes[1].lines].count(":") == 1
-    assert words_of_legend(figure).count("Bayes-optimal") == 1
-
-
-@pytest.mark.parametrize("log", [False, True])
-def test_a_huge_error_bar_hides_nothing_else(log):
-    document = documents.learning_curve()
-    document["log"] = log
-    document["series"][0]["measured"]["se"][1] = 1e6
-    (axes,) = drawn(learning_curve, document).axes
-    assert axes.get_ylim()[1] < 1
-
-
-@pytest.mark.parametrize("number", [1, 2, 6])
-def test_a_legend_hides_no_point(number):
-    document = documents.learning_curve_with_marks()
-    document["series"] = [documents.series(f"series {i}") for i in range(number)]
-    figure = drawn(learning_curve, document)
-    figure.draw_without_rendering()
-    (legend,) = [*figure.legends, *filter(None, [figure.axes[0].get_legend()])]
-    box = legend.get_window_extent()
-    for line in figure.axes[0].lines:
-        assert not box.count_contains(line.get_transform().transform(line.get_xydata()))
-
-
-def test_what_is_written_beside_verticals_stays_in_the_panel():
-    figure = drawn(learning_curve, documents.learning_curve_with_marks())
-    figure.draw_without_rendering()
-    box = figure.axes[0].bbox.padded(1)
-    (label,) = figure.axes[0].texts
-    assert all(box.contains(*corner) for corner in label.get_window_extent().corners())
-
-
-def test_unknown_places_of_a_field_are_blank():
-    axes, _bar = drawn(phase_diagram, documents.phase_diagram()).axes
-    (mesh,) = axes.collections
-    assert mesh.get_array().mask.tolist() == [[False, False, False], [False, True, False]]
-
-
-def test_cells_of_a_field_meet_halfway_on_a_logarithmic_axis():
-    axes, _bar = drawn(phase_diagram, documents.phase_diagram()).axes
-    x = axes.collections[0].get_coordinates()[0, :, 0]
-    assert np.log10(x.data).tolist() == pytest.approx([-1.5, -0.5, 0.5, 1.5])
-
-
-def test_series_differ_in_colour_and_dimensions_in_marker():
-    figure = drawn(learning_curve, documents.learning_curve_of_two_panels())
-    texts = words_of_legend(figure)
-    assert texts[:3] == ["$d = 60$", "$d = 120$", "theory"]
-    assert texts[-2:] == ["trained, $d = 60$, 8 seeds", "trained, $d = 120$, 8 seeds"]
-    markers = {line.get_marker() for line in figure.axes[0].lines} - {"None", "_", "|"}
-    assert len(markers) == 2
-
-
-def test_predicted_and_trained_zero_fractions_are_written_at_the_atom():
-    axis = drawn(spectrum, documents.spectrum()).axes[0]
-    words = " ".join(text.get_text() for text in axis.texts)
-    assert "55.0 % at 0, theory" in words
-    assert "33.3 % at 0, trained" in words  # 20 zeros of 60
-
-
-@given(
-    zeros=st.integers(0, 50),
-    values=st.lists(st.floats(1.0, 900.0), min_size=1, max_size=300),
-)
-@settings(deadline=None)
-def test_area_of_the_histogram_is_the_trained_nonzero_fraction(zeros, values):
-    document = documents.spectrum()
-    document["panels"][0]["histogram"]["eigenvalues"] = [0.0] * zeros + values
-    heights, edges = spectrum.bars(spectrum.read(Field(document)).panels[0].histogram)
-    assert np.sum(heights * np.diff(edges)) == pytest.approx(len(values) / (zeros + len(values)), rel=1e-12)
-
-
-def test_eigenvalues_below_a_thousandth_of_the_largest_count_as_zero():
-    document = documents.spectrum()
-    document["panels"][0]["histogram"]["eigenvalues"] = [0.0, 0.00199, 0.00201, 2.0]
-    content = spectrum.read(Field(document))
-    assert content.panels[0].histogram.nonzero.tolist() == [0.00201, 2.0]
-
-
-def test_negative_eigenvalues_stay_in_sight():
-    document = documents.spectrum()
-    document["panels"][0]["histogram"]["eigenvalues"] = [-1.0, 0.0, 1.0, 2.0]
-    axis = drawn(spectrum, document).axes[0]
-    assert axis.get_xlim()[0] < -1
-    assert axis.patches[0].get_data().edges[0] == -1
-
-
-def test_a_student_that_is_zero_still_has_a_spectrum(tmp_path):
-    panel = {"density": {"x": [], "p": []}, "atom_at_zero": 1, "edges": []}
-    panel["histogram"] = {"eigenvalues": [0.0] * 10}
-    render({"kind": "spectrum", "panels": [panel]}, tmp_path / "zero.png")
-    assert (tmp_path / "zero.png").exists()
 
 
 def changed(document, place, value):
@@ -184,9 +103,10 @@ def changed(document, place, value):
 
 
 CURVE, SPECTRUM = documents.learning_curve_with_marks(), documents.spectrum()
-PHASES = documents.phase_diagram()
+PHASES, LEVELS = documents.phase_diagram(), documents.spectrum_with_levels()
+PARTS, SWEEP, SCALING = documents.decomposition(), documents.weight_decay(), documents.scaling()
 MISTAKES = [
-    (CURVE, ["kind"], "pie", "kind: is 'pie'; must be one of learning_curve, phase_diagram, "),
+    (CURVE, ["kind"], "pie", "kind: is 'pie'; must be one of decomposition, learning_curve, "),
     (CURVE, ["kind"], ..., "kind: is missing"),
     (CURVE, ["titel"], "x", "titel: unknown key"),
     (CURVE, ["title"], 3, "title: must be text"),
@@ -219,6 +139,32 @@ MISTAKES = [
     (PHASES, ["field", "value"], [[1, 2, 3]], "field.value: has 1 rows; must have 2, one for each y"),
     (PHASES, ["field", "value", 1], [1], "field.value[1]: has 1 entries; must have 3"),
     (PHASES, ["field", "value", 1, 0], 0, "field.value: must be positive"),
+    (PARTS, ["parts"], [], "parts: must not be empty"),
+    (PARTS, ["parts", 0, "name"], ..., "parts[0]: needs label or name"),
+    (PARTS, ["total", "theory"], ..., "total: needs theory or measured"),
+    (PARTS, ["symlog"], 0, "symlog: is 0; must be a positive number"),
+    (SWEEP, ["series", 0, "optimum", "x"], 0, "series[0].optimum.x: is 0; must be a positive number"),
+    (SWEEP, ["series", 0, "flat"], [0, 1], "series[0].flat: must be positive"),
+    (SWEEP, ["series", 0, "given", "y"], ..., "series[0].given.y: is missing"),
+    (SCALING, ["series", 0, "guide", "exponent"], ..., "series[0].guide.exponent: is missing"),
+    (SCALING, ["series", 0, "local", "y"], [1], "series[0].local.y: has 1 entries; must have 3"),
+    (SCALING, ["emergence", 0, "mode"], 0, "emergence[0].mode: is 0; must be a positive whole"),
+    (SCALING, ["emergence", 0, "enters"], -1, "emergence[0].enters: is -1; must be a positive number"),
+    (LEVELS, ["panels", 0, "modes"], LEVELS["panels"][1]["modes"], "panels[0].profile: cannot stand beside"),
+    (LEVELS, ["panels", 1, "modes", "predicted"], [1], "panels[1].modes.predicted: has 1 entries"),
+    (LEVELS, ["panels", 1, "modes", "measured", "x"], [1], "panels[1].modes.measured.x: unknown key"),
+    (
+        LEVELS,
+        ["panels", 1, "predicted_outliers", 0, "align"],
+        1,
+        "panels[1].predicted_outliers[0].align: unknown key",
+    ),
+    (
+        LEVELS,
+        ["panels", 1, "measured_outliers", 0, "value"],
+        ...,
+        "panels[1].measured_outliers[0].value: is missing",
+    ),
     (SPECTRUM, ["panels"], ..., "panels: is missing"),
     (SPECTRUM, ["panels", 1, "density", "p"], [0], "panels[1].density.p: has 1 entries; must have 3"),
     (SPECTRUM, ["panels", 0, "density", "x", 0], None, "panels[0].density.x[0]: is None"),

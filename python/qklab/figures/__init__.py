@@ -3,16 +3,19 @@
 The documents are described in docs/figures.md; `python -m qklab.figures OUTPUT` reads one on standard input.
 """
 
-from qklab.figures import learning_curve, phase_diagram, spectrum
+from qklab.figures import decomposition, learning_curve, phase_diagram, scaling, spectrum, weight_decay
 from qklab.figures.document import DocumentError, Field
 from qklab.figures.output import save, styled
 
 __all__ = ["KINDS", "DocumentError", "render"]
 
 KINDS = {
+    "decomposition": decomposition,
     "learning_curve": learning_curve,
     "phase_diagram": phase_diagram,
+    "scaling": scaling,
     "spectrum": spectrum,
+    "weight_decay": weight_decay,
 }
 
 

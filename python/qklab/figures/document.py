@@ -85,6 +85,11 @@ class Field:
             raise self.error(f"is {self.value!r}; must be a finite number")
         return float(self.value)
 
+    def positive(self):
+        if not _is_number(self.value) or self.value <= 0:
+            raise self.error(f"is {self.value!r}; must be a positive number")
+        return float(self.value)
+
     def count(self):
         if not isinstance(self.value, int) or isinstance(self.value, bool) or self.value < 1:
             raise self.error(f"is {self.value!r}; must be a positive whole number")

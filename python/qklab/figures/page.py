@@ -3,6 +3,7 @@
 import re
 from math import ceil
 
+import numpy as np
 from matplotlib import rcParams
 from matplotlib.cbook import is_math_text
 from matplotlib.figure import Figure
@@ -10,36 +11,34 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextToPath
 from matplotlib.transforms import ScaledTranslation
 
-from qklab.figures.ink import settle
+from qklab.figures.ink import Ink
 from qklab.figures.scales import label_ticks
 
-__all__ = ["PANEL_SIZE", "blank", "finish", "panels", "wrapped"]
+__all__ = ["COLUMNS", "PANEL_SIZE", "finish", "panels"]
 
 PANEL_SIZE = (3.4, 2.7)  # inches: one journal column
 COLUMNS = 2
+BESIDE_LABELS = (0.5, 0.4)  # inches of a panel that its title and labels leave free, across and up
 SIDE, GAP = 0.05, 0.04  # inches: free at each side of a line of text, and above and below it
 HANDLE = 0.5  # inches: what an entry of a legend takes beside its words
 MOST_INSIDE = 5  # entries of a legend that may stand among the data
+PLACES = ("upper right", "upper left", "lower left", "lower right", "center right", "center left")
 # Words or formulas between spaces; a formula is never broken.
 WORD = re.compile(r"(?:\$[^$]*\$|[^\s$])+")
-
-
-def blank(columns, rows, size=PANEL_SIZE):
-    return Figure(figsize=(size[0] * columns, size[1] * rows))
 
 
 def panels(count, size=PANEL_SIZE):
     """A figure of `count` panels, two in a row, and its axes."""
     columns = min(COLUMNS, count)
     rows = ceil(count / columns)
-    figure = blank(columns, rows, size)
+    figure = Figure(figsize=(size[0] * columns, size[1] * rows))
     return figure, [figure.add_subplot(rows, columns, place) for place in range(1, count + 1)]
 
 
 def finish(figure, title="", footer="", handles=(), notes=()):
     """Puts text and legend around what is drawn on `figure`, which grows by the room that they take.
 
-    `notes` are pairs (text, choices): each text takes the first choice that covers nothing. A short legend
+    `notes` are pairs (text, choices): each takes the first choice that covers nothing. A short legend
     stands in a panel if there is room, else below the panels.
     """
     for axes in figure.axes:
@@ -47,9 +46,11 @@ def finish(figure, title="", footer="", handles=(), notes=()):
         label_ticks(axes)
     _add_text(figure, wrapped(title, _room(figure), rcParams["font.size"]), above=True)
     _add_text(figure, wrapped(footer, _room(figure), "small"), above=False, fontsize="small", color="0.35")
-    for text, choices in notes:
-        settle(text, choices, text.axes.bbox)
-    if handles and not (len(handles) <= MOST_INSIDE and _legend_inside(figure, handles)):
+    if notes or handles:
+        ink = Ink(figure, without=[text for text, _ in notes])
+        for text, choices in notes:
+            ink.settle(text, choices)
+    if handles and not (len(handles) <= MOST_INSIDE and _legend_inside(figure, handles, ink)):
         _legend_below(figure, handles)
 
 
@@ -71,10 +72,20 @@ def _text_width(text, size):
 
 
 def _wrap_labels(axes):
-    box = axes.get_subplotspec().get_position(axes.figure) if axes.get_subplotspec() else axes.get_position()
-    width, height = (axes.figure.get_size_inches() * (box.width, box.height)) - 2 * SIDE
+    width, height = _cell(axes) - BESIDE_LABELS
     for text, room in ((axes.title, width), (axes.xaxis.label, width), (axes.yaxis.label, height)):
         text.set_text(wrapped(text.get_text(), room, text.get_size()))
+
+
+def _cell(axes):
+    """Width and height in inches of the part of the figure that `axes` have for themselves."""
+    size = axes.figure.get_size_inches()
+    if (spec := axes.get_subplotspec()) is None:
+        box = axes.get_position()
+        return size * (box.width, box.height) + BESIDE_LABELS
+    grid = spec.get_gridspec()
+    columns, rows = np.array(grid.get_width_ratios()), np.array(grid.get_height_ratios())
+    return size * (columns[spec.colspan.start] / columns.sum(), rows[spec.rowspan.start] / rows.sum())
 
 
 def _room(figure):
@@ -96,13 +107,12 @@ def _add_text(figure, words, above, **style):
         text.set_transform(figure.dpi_scale_trans)
 
 
-def _legend_inside(figure, handles):
+def _legend_inside(figure, handles, ink):
     """Whether the legend found room in a panel."""
     for axes in figure.axes:
         legend = axes.legend(handles=handles)
         legend.set_in_layout(False)
-        places = ("upper right", "upper left", "lower left", "lower right", "center right", "center left")
-        if settle(legend, [{"loc": place} for place in places], axes.bbox) == 0:
+        if ink.settle(legend, [{"loc": place} for place in PLACES]) == 0:
             return True
         legend.remove()
     return False

@@ -24,13 +24,14 @@ __all__ = [
     "marker_of_each_measurement",
     "parts",
     "read_abscissa",
+    "read_curve",
     "read_errors",
     "read_measured",
     "read_series",
-    "read_theory",
 ]
 
 MARKERS = "osD^vP"
+LITTLE = 0.7  # values vary little when their least is above this share of the greatest
 SERIES_KEYS = ("label", "theory", "measured")
 
 
@@ -117,30 +118,30 @@ def draw_measured(axes, measured, color, marker):
     )
 
 
-def fit_ordinate(axes, curves, log):
+def fit_ordinate(axes, curves, log=False, symlog=None):
     """Ends the ordinate of `axes` by the values `y` of `curves` and their errors `se`.
 
     Errors stretch it at each end by at most a third of what the values span, or twice a usual error, so that
-    one huge error hides nothing else. Without negative values it starts at zero, unless logarithmic.
+    one huge error hides nothing else. Positive values start it at zero, unless it is logarithmic or they vary
+    little. `symlog` makes it logarithmic in both directions, linear between -symlog and symlog.
     """
-    if log:
-        axes.set_yscale("log")
+    if log or symlog:
+        axes.set_yscale("log" if log else "symlog", **({} if log else {"linthresh": symlog}))
     y, se = (np.concatenate([getattr(curve, name) for curve in curves]) for name in ("y", "se"))
     shown = np.isfinite(y) & ((y > 0) | (not log))
     if not shown.any():
         return
     y, se = y[shown], np.nan_to_num(se[shown])
-    value, top = (np.log10(v) if log else v for v in (y, y + se))
-    bottom = np.log10(np.maximum(y - se, np.finfo(float).tiny)) if log else y - se
+    scale = axes.yaxis.get_transform()
+    floor = np.finfo(float).tiny if log else -np.inf
+    bottom, value, top = (scale.transform(v) for v in (np.maximum(y - se, floor), y, y + se))
     usual = np.median((top - value)[se > 0]) if (se > 0).any() else 0
     stretch = max(np.ptp(value) / 3, 2 * usual)
     low, high = max(bottom.min(), value.min() - stretch), min(top.max(), value.max() + stretch)
     margin = 0.06 * (high - low) or (0.3 if log else 0.1 * abs(high) or 1)
-    low, high = (low if low == 0 else low - margin), high + margin
-    if log:
-        axes.set_ylim(10**low, 10**high)
-    else:
-        axes.set_ylim(0 if y.min() >= 0 and low > -margin else low, high)
+    starts_at_zero = not log and 0 <= y.min() <= LITTLE * y.max() and low > -margin
+    ends = scale.inverted().transform(np.array([low - margin, high + margin]))
+    axes.set_ylim(0 if starts_at_zero else ends[0], ends[1])
 
 
 def marker_of_each_measurement(series):
@@ -165,24 +166,28 @@ def legend(series, colors_):
     return handles
 
 
-def read_series(series, x_log):
-    theory, measured = read_theory(series, x_log), read_measured(series, x_log)
+def read_series(series, x_log, label=None):
+    """Theory and measurement of `series`, of which there must be one; `label` instead of its own if given."""
+    theory, measured = _read_theory(series, x_log), read_measured(series, x_log)
     if theory is None and measured is None:
         raise series.error("needs theory or measured")
-    return Series(label=series.words("label"), theory=theory, measured=measured)
+    return Series(label=label or series.words("label"), theory=theory, measured=measured)
 
 
-def read_theory(series, x_log):
+def _read_theory(series, x_log):
     """The entry `theory` of `series`, None when there is none."""
-    if (theory := series.get("theory")) is None:
-        return None
-    theory.only("x", "y", "se", "stable")
-    x = read_abscissa(theory["x"], x_log)
-    stable = theory.get("stable")
+    theory = series.get("theory")
+    return read_curve(theory.only("x", "y", "se", "stable"), x_log) if theory else None
+
+
+def read_curve(field, x_log, names=("x", "y")):
+    """A curve from the two entries `names` of `field` and, if given, its `se` and `stable`."""
+    x = read_abscissa(field[names[0]], x_log)
+    stable = field.get("stable")
     return Theory(
         x=x,
-        y=theory["y"].numbers(like=x, gaps=True),
-        se=read_errors(theory, x),
+        y=field[names[1]].numbers(like=x, gaps=True),
+        se=read_errors(field, x),
         stable=stable.flags(like=x) if stable else np.ones(len(x), dtype=bool),
     )
 
