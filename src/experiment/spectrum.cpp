@@ -40,6 +40,29 @@ DensityCurve curve(const std::vector<Interval>& intervals, int points, const Den
   return curve;
 }
 
+/// Intervals that hold the non-zero singular values of W (tied) or of S, ascending and disjoint.
+std::vector<Interval> singular_value_edges(const theory::StudentSpectrum& spectrum) {
+  std::vector<Interval> edges = student_edges(spectrum);
+  if (spectrum.parametrization == Parametrization::tied) {
+    for (Interval& edge : edges) edge = {std::sqrt(edge.lo), std::sqrt(edge.hi)};
+    return edges;
+  }
+  for (Interval& edge : edges) {
+    if (edge.hi <= 0) edge = {-edge.hi, -edge.lo};
+    if (edge.lo < 0) edge = {0, std::max(-edge.lo, edge.hi)};
+  }
+  std::ranges::sort(edges, {}, &Interval::lo);
+  std::vector<Interval> merged;
+  for (const Interval& edge : edges) {
+    if (!merged.empty() && edge.lo <= merged.back().hi) {
+      merged.back().hi = std::max(merged.back().hi, edge.hi);
+    } else {
+      merged.push_back(edge);
+    }
+  }
+  return merged;
+}
+
 double quantile(const std::vector<double>& sorted, double fraction) {
   const double place = fraction * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
@@ -61,10 +84,7 @@ DensityCurve eigenvalue_density(const theory::StudentSpectrum& spectrum, int poi
 }
 
 DensityCurve singular_value_density(const theory::StudentSpectrum& spectrum, int points) {
-  if (!spectrum.positive) return {};
-  std::vector<Interval> edges = student_edges(spectrum);
-  for (Interval& edge : edges) edge = {std::sqrt(std::max(0.0, edge.lo)), std::sqrt(std::max(0.0, edge.hi))};
-  return curve(edges, points, [&](double w) { return weight_density(spectrum, w); });
+  return curve(singular_value_edges(spectrum), points, [&](double w) { return weight_density(spectrum, w); });
 }
 
 Histogram histogram(std::vector<double> eigenvalues) {

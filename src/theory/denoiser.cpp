@@ -1,8 +1,10 @@
 #include "qklab/theory/denoiser.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <vector>
 
 #include "qklab/core/error.hpp"
 
@@ -19,6 +21,28 @@ double integral_with_hilbert(std::complex<double> f, const ContourNode& node) {
   return -(f * node.g * node.g * node.dz).imag() / (2 * std::numbers::pi);
 }
 
+/// The integrals of (2.7) over a piece of the spectrum on which the student is s(x) = scale (x - shift).
+///
+/// E[S0 | level x] = x - 2 delta^2 H(x). The squared error and the defect of the overlap are built from what
+/// the student misses at each level, never as differences of O(1) numbers.
+struct LevelIntegrals {
+  double trace = 0;     ///< int s
+  double response = 0;  ///< int s H
+  double misfit = 0;    ///< int (x - s)^2
+  double defect = 0;    ///< int (x - s) E[S0|x]
+
+  LevelIntegrals(const std::vector<ContourNode>& piece, double delta, double scale, double shift) {
+    for (const ContourNode& node : piece) {
+      const std::complex<double> s = scale * (node.z - shift);
+      const std::complex<double> missed = (1 - scale) * node.z + scale * shift;
+      trace += integral(s, node);
+      response += integral_with_hilbert(s, node);
+      misfit += integral(missed * missed, node);
+      defect += integral(missed * node.z, node) - 2 * delta * delta * integral_with_hilbert(missed, node);
+    }
+  }
+};
+
 }  // namespace
 
 DenoisedStudent Denoiser::threshold(const ConjugateParameters& hats) const {
@@ -29,30 +53,37 @@ DenoisedStudent Denoiser::threshold(const ConjugateParameters& hats) const {
   // A width ratio below the rank that the threshold leaves keeps the largest levels only.
   const double cut = kappa_ < 1 && mu.mass_above(b) > kappa_ ? std::max(b, mu.upper_quantile(kappa_)) : b;
 
-  // E[S0 | level x] = x - 2 delta^2 H(x), and S = s(x) above the cut, 0 below. The squared error and the
-  // defect of the overlap are built from what the student misses at each level, never as differences of O(1)
-  // numbers.
-  double trace = 0;     // int s
-  double response = 0;  // int s H
-  double misfit = 0;    // int (s - x)^2
-  double defect = 0;    // int (x - s) E[S0|x] = Q0 - m
-  for (const ContourNode& node : mu.contour_above(cut)) {
-    const std::complex<double> s = scale * (node.z - b);
-    const std::complex<double> missed = (1 - scale) * node.z + scale * b;
-    trace += integral(s, node);
-    response += integral_with_hilbert(s, node);
-    misfit += integral(missed * missed, node);
-    defect += integral(missed * node.z, node) - 2 * delta * delta * integral_with_hilbert(missed, node);
-  }
-  for (const ContourNode& node : mu.contour_below(cut)) {
-    misfit += integral(node.z * node.z, node);
-    defect += integral(node.z * node.z, node) - 2 * delta * delta * integral_with_hilbert(node.z, node);
-  }
-  const double squared_error = misfit + 4 * delta * delta * response - delta * delta;
-  const double orthogonal = squared_error - defect * defect / teacher_self_overlap_;
-  return {{teacher_self_overlap_ - defect, orthogonal, 2 * response / hats.overlap_hat},
-          lambda_ * trace,
-          {teacher_, true, delta, b, cut, scale}};
+  const LevelIntegrals kept(mu.contour_above(cut), delta, scale, b);
+  const LevelIntegrals dropped(mu.contour_below(cut), delta, 0, 0);
+  const double defect = kept.defect + dropped.defect;
+  const double squared_error =
+      kept.misfit + dropped.misfit + 4 * delta * delta * kept.response - delta * delta;
+  return {{teacher_self_overlap_ - defect, squared_error - defect * defect / teacher_self_overlap_,
+           2 * kept.response / hats.overlap_hat},
+          lambda_ * kept.trace,
+          {teacher_, Parametrization::tied, delta, b, cut, scale}};
+}
+
+DenoisedStudent Denoiser::threshold_both_sides(const ConjugateParameters& hats) const {
+  const double delta = std::sqrt(hats.self_overlap_hat) / hats.overlap_hat;
+  const double b = 2 * lambda_ / hats.overlap_hat;
+  const double scale = hats.overlap_hat / hats.susceptibility_hat;
+  const FreeConvolution mu(teacher_, delta);
+
+  const std::vector<ContourNode> lowest = mu.contour_below(-b);
+  const LevelIntegrals positive(mu.contour_above(b), delta, scale, b);
+  const LevelIntegrals negative(lowest, delta, scale, -b);
+  // What lies between the thresholds is dropped: all below b less all below -b.
+  const LevelIntegrals below_upper(mu.contour_below(b), delta, 0, 0);
+  const LevelIntegrals below_lower(lowest, delta, 0, 0);
+  const double defect = positive.defect + negative.defect + (below_upper.defect - below_lower.defect);
+  const double response = positive.response + negative.response;
+  const double squared_error = positive.misfit + negative.misfit + (below_upper.misfit - below_lower.misfit) +
+                               4 * delta * delta * response - delta * delta;
+  return {{teacher_self_overlap_ - defect, squared_error - defect * defect / teacher_self_overlap_,
+           2 * response / hats.overlap_hat},
+          lambda_ * (positive.trace - negative.trace),
+          {teacher_, Parametrization::untied, delta, b, b, scale}};
 }
 
 DenoisedStudent Denoiser::shrink(const ConjugateParameters& hats) const {
@@ -62,7 +93,7 @@ DenoisedStudent Denoiser::shrink(const ConjugateParameters& hats) const {
   const double delta = std::sqrt(hats.self_overlap_hat) / hats.overlap_hat;
   return {{overlap, orthogonal, shrinkage},
           lambda_ * (overlap * overlap / teacher_self_overlap_ + orthogonal),
-          {teacher_, false, delta, 0, 0, hats.overlap_hat * shrinkage}};
+          {teacher_, Parametrization::direct, delta, 0, 0, hats.overlap_hat * shrinkage}};
 }
 
 Denoiser::Denoiser(const Problem& problem)
@@ -71,9 +102,13 @@ Denoiser::Denoiser(const Problem& problem)
       teacher_self_overlap_(qklab::teacher_self_overlap(problem)),
       kappa_(problem.kappa),
       lambda_(problem.lambda) {
-  if (parametrization_ == Parametrization::untied) {
-    throw InvalidParameter("parametrization", to_string(parametrization_),
-                           "the state evolution is solved for tied and direct");
+  if (parametrization_ == Parametrization::untied && problem.tokens > 1) {
+    throw InvalidParameter("tokens", problem.tokens,
+                           "the matrix side of an untied student is in closed form for one token");
+  }
+  if (parametrization_ == Parametrization::untied && kappa_ < 1) {
+    throw InvalidParameter("kappa", kappa_,
+                           "an untied student's state evolution needs full width: must be >= 1");
   }
   if (parametrization_ == Parametrization::direct && kappa_ != 1) {
     throw InvalidParameter("kappa", kappa_, "a direct student has no width: must be 1");
@@ -85,13 +120,23 @@ std::optional<DenoisedStudent> Denoiser::operator()(const ConjugateParameters& h
   if (!usable(hats.overlap_hat) || !usable(hats.self_overlap_hat) || !usable(hats.susceptibility_hat)) {
     return std::nullopt;
   }
-  return parametrization_ == Parametrization::direct ? shrink(hats) : threshold(hats);
+  switch (parametrization_) {
+    case Parametrization::tied:
+      return threshold(hats);
+    case Parametrization::direct:
+      return shrink(hats);
+    case Parametrization::untied:
+      return threshold_both_sides(hats);
+  }
+  return std::nullopt;
 }
 
 bool Denoiser::answers_zero(const ConjugateParameters& hats) const {
   if (parametrization_ == Parametrization::direct) return false;
   const double delta = std::sqrt(hats.self_overlap_hat) / hats.overlap_hat;
-  return 2 * lambda_ / hats.overlap_hat >= FreeConvolution(teacher_, delta).outer_edges().hi;
+  const Interval edges = FreeConvolution(teacher_, delta).outer_edges();
+  const double largest = parametrization_ == Parametrization::tied ? edges.hi : std::max(edges.hi, -edges.lo);
+  return 2 * lambda_ / hats.overlap_hat >= largest;
 }
 
 }  // namespace qklab::theory

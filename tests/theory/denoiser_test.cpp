@@ -122,6 +122,28 @@ TEST(Denoiser, DirectStudentIsARidge) {
   EXPECT_NEAR(self_overlap(*predicted, 1), student.squaredNorm() / d, 6.0 / d);
 }
 
+TEST(Denoiser, UntiedStudentOfOneTokenShrinksSingularValues) {
+  constexpr int d = 400;
+  Problem problem;
+  problem.tokens = 1;
+  problem.activation = Activation::identity;
+  problem.parametrization = Parametrization::untied;
+  problem.lambda = 0.15;
+  const ConjugateParameters hats{0.9, 0.6, 1.2};
+  const MatrixXd factor = gaussian(d, d / 2, 1);
+  const MatrixXd teacher = factor * factor.transpose() / std::sqrt(d * d / 2.0);
+  const MatrixXd field = hats.overlap_hat * teacher + std::sqrt(hats.self_overlap_hat) * goe(d, 5);
+  const Eigen::BDCSVD<MatrixXd> svd(field, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  const VectorXd f = (svd.singularValues().array() - 2 * problem.lambda).max(0.0) / hats.susceptibility_hat;
+  const MatrixXd student = svd.matrixU() * f.asDiagonal() * svd.matrixV().transpose();
+  const auto predicted = Denoiser(problem)(hats);
+  ASSERT_TRUE(predicted);
+  EXPECT_NEAR(predicted->order.overlap, student.cwiseProduct(teacher).sum() / d, 8.0 / d);
+  EXPECT_NEAR(self_overlap(*predicted, 1.5), student.squaredNorm() / d, 8.0 / d);
+  EXPECT_NEAR(predicted->penalty, problem.lambda * f.sum() / d, problem.lambda * 4.0 / d);
+  EXPECT_NEAR(zero_fraction(predicted->spectrum), static_cast<double>((f.array() == 0).count()) / d, 3.0 / d);
+}
+
 TEST(Denoiser, WidthAboveTheRankChangesNothing) {
   Problem problem;
   problem.lambda = 0.2;

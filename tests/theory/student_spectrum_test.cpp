@@ -11,7 +11,7 @@ namespace qklab::theory {
 namespace {
 
 StudentSpectrum example() {
-  return {WishartLaw{0.5}, true, 0.4, 0.3, 0.3, 0.8};
+  return {WishartLaw{0.5}, Parametrization::tied, 0.4, 0.3, 0.3, 0.8};
 }
 
 /// Midpoint rule after a substitution that removes square-root ends.
@@ -61,9 +61,9 @@ TEST(StudentSpectrum, ZeroStudentIsAllAtom) {
 
 TEST(DividedDifferenceNorm, IsOneForTheIdentityAndForAThresholdBelowTheSpectrum) {
   StudentSpectrum spectrum = example();
-  spectrum.positive = false;
+  spectrum.parametrization = Parametrization::direct;
   EXPECT_EQ(divided_difference_norm(spectrum), 1);
-  spectrum.positive = true;
+  spectrum.parametrization = Parametrization::tied;
   spectrum.threshold = spectrum.cut = -5;
   EXPECT_NEAR(divided_difference_norm(spectrum), 1, 1e-12);
 }
@@ -84,7 +84,7 @@ TEST(DividedDifferenceNorm, VanishesAboveTheSpectrumAndFallsWithTheThreshold) {
 // A semicircle thresholded at its centre: with x = 2 cos a, y = 2 cos b the double integral has a value that
 // does not depend on the radius; the midpoint rule in the angles is an independent evaluation.
 TEST(DividedDifferenceNorm, AgreesWithABruteForceSumForASemicircle) {
-  const StudentSpectrum spectrum{DiscreteLaw{{0.0}, {1.0}}, true, 0.7, 0, 0, 1};
+  const StudentSpectrum spectrum{DiscreteLaw{{0.0}, {1.0}}, Parametrization::tied, 0.7, 0, 0, 1};
   constexpr int steps = 3000;
   double sum = 0;
   for (int i = 0; i < steps; ++i) {
@@ -103,7 +103,7 @@ TEST(DividedDifferenceNorm, AgreesWithABruteForceSumForASemicircle) {
 
 // In a gap the integrand has no singularity, and the rule on the real line is an independent evaluation.
 TEST(DividedDifferenceNorm, AgreesWithTheRuleOnTheRealLineForACutInAGap) {
-  StudentSpectrum spectrum{WishartLaw{0.5}, true, 0.02, 0.06, 0.06, 1};
+  StudentSpectrum spectrum{WishartLaw{0.5}, Parametrization::tied, 0.02, 0.06, 0.06, 1};
   const FreeConvolution mu(spectrum.teacher, spectrum.delta);
   ASSERT_EQ(mu.support().size(), 2U);
   ASSERT_EQ(mu.density(spectrum.cut), 0);
@@ -118,6 +118,41 @@ TEST(DividedDifferenceNorm, AgreesWithTheRuleOnTheRealLineForACutInAGap) {
     }
   }
   EXPECT_NEAR(divided_difference_norm(spectrum), sum, 1e-10);
+}
+
+// Both ends thresholded: a midpoint sum in the angles of a semicircle, and the identity where b = 0.
+TEST(DividedDifferenceNorm, AgreesWithABruteForceSumForAThresholdAtBothEnds) {
+  constexpr int steps = 3000;
+  constexpr double b = 0.9;
+  StudentSpectrum spectrum{DiscreteLaw{{0.0}, {1.0}}, Parametrization::untied, 1, b, b, 1};
+  const auto f = [](double x) { return std::max(0.0, x - b) + std::min(0.0, x + b); };
+  double sum = 0;
+  for (int i = 0; i < steps; ++i) {
+    const double x = 2 * std::cos(M_PI * (i + 0.5) / steps);
+    for (int j = 0; j < steps; ++j) {
+      const double y = 2 * std::cos(M_PI * (j + 0.5) / steps);
+      const double slope = i == j ? (std::abs(x) > b ? 1.0 : 0.0) : (f(x) - f(y)) / (x - y);
+      sum += slope * slope * (4 - x * x) * (4 - y * y);
+    }
+  }
+  sum *= std::pow(1 / (2.0 * steps), 2);
+  EXPECT_NEAR(divided_difference_norm(spectrum), sum, 1e-4);
+  spectrum.threshold = spectrum.cut = 0;
+  EXPECT_NEAR(divided_difference_norm(spectrum), 1, 1e-12);
+}
+
+TEST(StudentSpectrum, AThresholdAtBothEndsKeepsTheMassOfBothTails) {
+  const StudentSpectrum spectrum{WishartLaw{0.5}, Parametrization::untied, 0.9, 0.5, 0.5, 0.8};
+  double mass = 0;
+  for (const Interval& interval : student_edges(spectrum)) {
+    mass += integral([&](double s) { return student_density(spectrum, s); }, interval.lo, interval.hi);
+  }
+  EXPECT_NEAR(mass + zero_fraction(spectrum), 1, 1e-6);
+  ASSERT_LT(student_edges(spectrum).front().lo, 0);
+  EXPECT_EQ(student_edges(spectrum).front().hi, 0);
+  const double top = student_edges(spectrum).back().hi;
+  const double singular = integral([&](double w) { return weight_density(spectrum, w); }, 0, top);
+  EXPECT_NEAR(singular, mass, 1e-3);
 }
 
 /// The double sum over a midpoint grid of `steps` points on the support.

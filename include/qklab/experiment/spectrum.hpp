@@ -16,8 +16,8 @@ struct DensityCurve {
 /// rule gives back its mass to about 10/points^2 of an interval's. Empty for S = 0.
 DensityCurve eigenvalue_density(const theory::StudentSpectrum& spectrum, int points);
 
-/// Density of the non-zero singular values of W, S = W W^T, on the square roots of the same grid. Empty
-/// unless S is positive semidefinite.
+/// Density of the non-zero singular values of what is trained: of W for a tied student (S = W W^T), of S
+/// itself otherwise. Empty for S = 0.
 DensityCurve singular_value_density(const theory::StudentSpectrum& spectrum, int points);
 
 /// Bars whose area is the fraction of non-zero eigenvalues, to lay under a DensityCurve.

@@ -11,16 +11,19 @@ namespace qklab::theory {
 /// The student that the matrix side of the state evolution answers with.
 struct DenoisedStudent {
   OrderParameters order;
-  double penalty = 0;  ///< the regulariser, lambda Tr(S)/d (tied) or lambda Tr(S^2)/d (direct)
+  /// The regulariser: lambda Tr(S)/d (tied), lambda Tr(S^2)/d (direct), lambda |S|_*/d (untied).
+  double penalty = 0;
   StudentSpectrum spectrum;
 };
 
 /// The matrix side of the state evolution: the minimiser over S of Vhat |S|^2/2 - <mhat S0 + sqrt(qhat) Z, S>
 /// plus the penalty, in the limit of high dimension (docs/theory section 2). Tied students of any width
-/// ratio, and direct ones.
+/// ratio, direct ones, and untied ones of full width on one token (there a sample sees the symmetric part of
+/// S alone, and the nuclear norm thresholds both ends of the spectrum).
 class Denoiser {
  public:
-  /// Throws InvalidParameter for the untied parametrization, and for a direct student with kappa != 1.
+  /// Throws InvalidParameter for an untied student with more than one token or kappa < 1, and for a direct
+  /// student with kappa != 1.
   explicit Denoiser(const Problem& problem);
 
   /// Nothing unless mhat, qhat and Vhat are > 0 and finite.
@@ -34,6 +37,7 @@ class Denoiser {
 
  private:
   DenoisedStudent threshold(const ConjugateParameters& hats) const;
+  DenoisedStudent threshold_both_sides(const ConjugateParameters& hats) const;
   DenoisedStudent shrink(const ConjugateParameters& hats) const;
 
   Law teacher_;

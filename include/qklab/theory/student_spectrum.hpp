@@ -9,11 +9,11 @@ namespace qklab::theory {
 /// Law of the student S at a fixed point: S = scale * f(X), X = S0 + delta Z with Z a GOE matrix, mu the law
 /// of X.
 ///
-/// Tied: f(x) = x - threshold for x > cut, else 0; the width ratio limits the rank through the cut. Direct:
-/// f(x) = x. Source: docs/theory section 2.
+/// Tied: f(x) = x - threshold for x > cut, else 0; the width ratio limits the rank through the cut. Untied:
+/// f(x) = sign(x) (|x| - threshold)_+. Direct: f(x) = x. Source: docs/theory section 2.
 struct StudentSpectrum {
   Law teacher;
-  bool positive = true;  ///< tied: S is positive semidefinite; direct: S is an affine image of X
+  Parametrization parametrization = Parametrization::tied;
   double delta = 0;      ///< sqrt(qhat)/mhat
   double threshold = 0;  ///< b = 2 lambda/mhat
   double cut = 0;        ///< largest of the threshold and the quantile that the width ratio allows
@@ -29,7 +29,8 @@ std::vector<Interval> student_edges(const StudentSpectrum& spectrum);
 /// Density at s of the non-zero eigenvalues of S; integrates to 1 - zero_fraction.
 double student_density(const StudentSpectrum& spectrum, double s);
 
-/// Density at w of the non-zero singular values of W, S = W W^T; integrates to 1 - zero_fraction.
+/// Density at w > 0 of the non-zero singular values of what is trained: W for a tied student (S = W W^T), S
+/// itself for an untied or direct one; integrates to 1 - zero_fraction.
 double weight_density(const StudentSpectrum& spectrum, double w);
 
 /// int int [(f(x) - f(y))/(x - y)]^2 mu(dx) mu(dy), the spectral factor of the stability number. Infinite
