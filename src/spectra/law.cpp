@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "discrete.hpp"
 #include "qklab/core/error.hpp"
@@ -32,7 +35,13 @@ DiscreteLaw empirical_law(const std::vector<double>& eigenvalues) {
 Law teacher_law(const Problem& problem) {
   if (const auto* wishart = std::get_if<WishartTeacher>(&problem.teacher)) return WishartLaw{wishart->kappa0};
   if (const auto* power = std::get_if<PowerLawTeacher>(&problem.teacher)) {
-    return empirical_law(power_law_eigenvalues(*power, problem.dimension));
+    constexpr std::size_t longest = 8192;
+    std::vector<double> eigenvalues = power_law_eigenvalues(*power, problem.dimension);
+    if (std::ranges::count_if(eigenvalues, [](double s) { return s > 0; }) <=
+        static_cast<std::ptrdiff_t>(longest)) {
+      return empirical_law(eigenvalues);
+    }
+    return compressed_law(std::move(eigenvalues), longest / 2);
   }
   return empirical_law(std::get<SpectrumTeacher>(problem.teacher).eigenvalues);
 }

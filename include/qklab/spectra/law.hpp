@@ -44,7 +44,15 @@ using Law = std::variant<SemicircleLaw, WishartLaw, DiscreteLaw>;
 /// when the list is empty or holds a value that is not finite.
 DiscreteLaw empirical_law(const std::vector<double>& eigenvalues);
 
-/// Law of the teacher's eigenvalues: Wishart in the limit, lists as they are.
+/// The same law with its dense part held by fewer atoms, for long lists that fall slowly: the largest `kept`
+/// eigenvalues stay, and each further run of neighbours within 5 % of one another becomes four atoms with the
+/// same first eight moments (the Gauss rule of the run). Integrals against the free convolution change by
+/// less than 1e-10 of themselves as long as the noise does not resolve single eigenvalues of the runs.
+/// Throws like empirical_law.
+DiscreteLaw compressed_law(std::vector<double> eigenvalues, std::size_t kept);
+
+/// Law of the teacher's eigenvalues: Wishart in the limit, lists as they are. A power law of more than 8192
+/// modes is compressed beyond its 4096th.
 Law teacher_law(const Problem& problem);
 
 /// G(z) = int law(ds)/(z - s) for Im z > 0, or z real outside the support; Im G <= 0 in the upper half plane.
