@@ -244,21 +244,40 @@ SolveOptions checked(SolveOptions options) {
 
 }  // namespace
 
+struct StateEvolution::State {
+  Solver solver;
+  SolveOptions options;
+};
+
+StateEvolution::StateEvolution(const SolveOptions& options)
+    : state_(std::make_unique<State>(State{Solver(checked(options)), options})) {}
+
+StateEvolution::~StateEvolution() = default;
+StateEvolution::StateEvolution(StateEvolution&&) noexcept = default;
+StateEvolution& StateEvolution::operator=(StateEvolution&&) noexcept = default;
+
+Solution StateEvolution::solve(const Problem& problem, const std::optional<Solution>& neighbour) {
+  const bool is_start = neighbour && neighbour->outcome == Outcome::converged;
+  return state_->solver.solve(qklab::checked(problem), is_start ? neighbour : std::nullopt);
+}
+
+const SolveOptions& StateEvolution::options() const {
+  return state_->options;
+}
+
 Solution solve(const Problem& problem, const SolveOptions& options,
-               const std::optional<Solution>& warm_start) {
-  return Solver(checked(options)).solve(qklab::checked(problem), warm_start);
+               const std::optional<Solution>& neighbour) {
+  return StateEvolution(options).solve(problem, neighbour);
 }
 
 std::vector<Solution> solve_sweep(const std::vector<Problem>& problems, const SolveOptions& options,
                                   const ProgressCallback& progress) {
-  Solver solver(checked(options));
+  StateEvolution evolution(options);
   std::vector<Solution> solutions;
-  std::optional<Solution> neighbour;
   for (const Problem& problem : problems) {
     if (options.stop.requested()) break;
-    solutions.push_back(solver.solve(qklab::checked(problem), neighbour));
-    neighbour =
-        solutions.back().outcome == Outcome::converged ? std::optional(solutions.back()) : std::nullopt;
+    solutions.push_back(
+        evolution.solve(problem, solutions.empty() ? std::nullopt : std::optional(solutions.back())));
     if (progress) {
       progress({"theory", static_cast<double>(solutions.size()), static_cast<double>(problems.size())});
     }
