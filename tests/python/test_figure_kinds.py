@@ -31,6 +31,24 @@ def test_a_point_without_a_prediction_leaves_a_gap():
     assert np.isnan(np.concatenate([line.get_ydata() for line in axis.lines[:2]])).any()
 
 
+def test_a_prediction_that_is_not_positive_leaves_a_gap_on_a_logarithmic_ordinate():
+    document = documents.learning_curve()
+    document["log"] = True
+    document["series"] = [{"theory": {"x": [1, 2, 3, 4], "y": [0.2, 0.1, -0.1, 0.1]}}]
+    (axes,) = drawn(learning_curve, document).axes
+    values = np.concatenate([line.get_ydata() for line in axes.lines])
+    assert not (values <= 0).any()
+    assert 0.01 < axes.get_ylim()[0] < 0.1
+
+
+def test_a_logarithmic_figure_may_be_empty():
+    document = documents.learning_curve()
+    document["log"] = True
+    document["series"] = [{"theory": {"x": [], "y": []}}]
+    (axes,) = drawn(learning_curve, document).axes
+    assert axes.get_ylim()[0] > 0
+
+
 def test_a_curve_of_one_point_is_visible():
     document = documents.learning_curve()
     document["series"][0]["theory"] = {"x": [1.0], "y": [0.2]}

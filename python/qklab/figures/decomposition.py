@@ -38,6 +38,8 @@ def draw(content):
     if content.total is not None:
         colors[content.total.label] = TOTAL
         series.append(content.total)
+    if content.symlog is not None:
+        axes.set_yscale("symlog", linthresh=content.symlog)
     markers = marker_of_each_measurement(series)
     axes.axhline(0, color="0.6", linewidth=0.7, zorder=0)
     for one in series:
@@ -46,7 +48,7 @@ def draw(content):
     axes.set_ylabel(content.y_label)
     if content.x_log:
         axes.set_xscale("log")
-    fit_ordinate(axes, parts(series), symlog=content.symlog)
+    fit_ordinate(axes, parts(series))
     finish(figure, content.title, content.footer, legend(series, colors))
     return figure
 

@@ -63,6 +63,7 @@ def draw(curve):
     colors, markers = color_of_each_label(series), marker_of_each_measurement(series)
     notes = []
     for axes, panel in zip(all_axes, curve.panels, strict=True):
+        axes.set_yscale("log" if panel.log else "linear")
         for one in panel.series:
             draw_series(axes, one, colors[one.label], markers)
         draw_references(axes, panel.references, references)
@@ -71,7 +72,7 @@ def draw(curve):
         axes.set_ylabel(panel.label)
         if curve.x_log:
             axes.set_xscale("log")
-        fit_ordinate(axes, [*parts(panel.series), *panel.references], panel.log)
+        fit_ordinate(axes, [*parts(panel.series), *panel.references])
     handles = legend(series, colors) + legend_of_references(references)
     finish(figure, curve.title, curve.footer, handles, notes)
     return figure

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.transforms import offset_copy
 
-from qklab.figures.series import read_abscissa
+from qklab.figures.series import read_abscissa, shown
 
 __all__ = [
     "Reference",
@@ -41,7 +41,9 @@ def draw_references(axes, references, all_references):
     """Thin dotted lines, one pattern for each label among `all_references` of the figure."""
     dashes = _dashes(all_references)
     for one in references:
-        axes.plot(one.x, one.y, linestyle=dashes[one.label], color=DARK, linewidth=1.1, zorder=2.5)
+        axes.plot(
+            one.x, shown(axes, one.y), linestyle=dashes[one.label], color=DARK, linewidth=1.1, zorder=2.5
+        )
 
 
 def legend_of_references(references):

@@ -7,14 +7,18 @@ from matplotlib.ticker import FuncFormatter, LogFormatterSciNotation, LogLocator
 __all__ = ["label_ticks"]
 
 PLAIN = (1e-3, 1e4)  # numbers in here are written out, others as powers of ten
-DECADES = {"few": 0.8, "some": 1.7}  # up to which ticks are at round numbers, and at 1, 2, 5
+EMPTY = (0.1, 10)  # ends of an axis on which there is nothing to show
+DECADES = {"few": 0.8, "some": 2.2}  # up to which ticks are at round numbers, and at 1, 2, 5
 
 
 def label_ticks(axes):
     """Labels the ticks of logarithmic axes by how many decades they show; their ends must stand."""
-    for axis in (axes.xaxis, axes.yaxis):
-        if axis.get_scale() == "log":
-            _label(axis, *sorted(axis.get_view_interval()))
+    for axis, set_ends in ((axes.xaxis, axes.set_xlim), (axes.yaxis, axes.set_ylim)):
+        if axis.get_scale() != "log":
+            continue
+        if not 0 < min(axis.get_view_interval()) < max(axis.get_view_interval()):
+            set_ends(EMPTY)
+        _label(axis, *sorted(axis.get_view_interval()))
 
 
 def _label(axis, low, high):

@@ -94,8 +94,8 @@ def draw(scaling):
 def _draw_laws(axes, scaling, colors):
     """Returns the labels of the guides with the places where each may stand."""
     markers = marker_of_each_measurement([law.series for law in scaling.laws])
-    notes = []
-    guides = []
+    notes, guides = [], []
+    axes.set_yscale("log")
     for law in scaling.laws:
         draw_series(axes, law.series, colors[law.series.label], markers)
         if law.guide and (guide := _guide_line(law)) is not None:
@@ -103,7 +103,7 @@ def _draw_laws(axes, scaling, colors):
             axes.plot(guide.x, guide.y, **GUIDE)
             notes += _guide_label(axes, law.guide.label, guide)
     axes.set_ylabel(scaling.y_label)
-    fit_ordinate(axes, [*parts([law.series for law in scaling.laws]), *guides], log=True)
+    fit_ordinate(axes, [*parts([law.series for law in scaling.laws]), *guides])
     return notes
 
 
@@ -136,27 +136,28 @@ def _guide_label(axes, words, guide):
 
 
 def _draw_exponents(axes, laws, colors):
-    shown = []
+    curves = []
     for law in laws:
         color = colors[law.series.label]
         if law.predicted_exponent is not None:
             axes.axhline(law.predicted_exponent, color=color, zorder=1, **PREDICTED)
             level = np.array([law.predicted_exponent])
-            shown.append(Theory(x=level, y=level, se=np.zeros(1), stable=np.ones(1, dtype=bool)))
+            curves.append(Theory(x=level, y=level, se=np.zeros(1), stable=np.ones(1, dtype=bool)))
         if law.local is not None:
             draw_theory(axes, law.local, color)
-            shown.append(law.local)
+            curves.append(law.local)
     axes.set_ylabel("local exponent")
-    fit_ordinate(axes, shown)
+    fit_ordinate(axes, curves)
 
 
 def _draw_recovered(axes, laws, colors):
-    shown = [law.recovered for law in laws if law.recovered is not None]
+    axes.set_yscale("log")
+    curves = [law.recovered for law in laws if law.recovered is not None]
     for law in laws:
         if law.recovered is not None:
             draw_theory(axes, law.recovered, colors[law.series.label])
     axes.set_ylabel("number of recovered modes")
-    fit_ordinate(axes, shown, log=True)
+    fit_ordinate(axes, curves)
 
 
 def _draw_modes(axes, modes):

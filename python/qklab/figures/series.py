@@ -15,7 +15,6 @@ __all__ = [
     "Series",
     "Theory",
     "color_of_each_label",
-    "colors",
     "draw_measured",
     "draw_series",
     "draw_theory",
@@ -28,6 +27,7 @@ __all__ = [
     "read_errors",
     "read_measured",
     "read_series",
+    "shown",
 ]
 
 MARKERS = "osD^vP"
@@ -58,7 +58,7 @@ class Series:
     measured: Measured | None
 
 
-def colors(number):
+def _colors(number):
     """As many colours: the palette while it lasts, else steps from dark to light."""
     palette = rcParams["axes.prop_cycle"].by_key()["color"]
     if number <= len(palette):
@@ -68,7 +68,7 @@ def colors(number):
 
 def color_of_each_label(series):
     labels = dict.fromkeys(one.label for one in series)
-    return dict(zip(labels, colors(len(labels)), strict=True))
+    return dict(zip(labels, _colors(len(labels)), strict=True))
 
 
 def parts(series):
@@ -86,16 +86,22 @@ def draw_series(axes, series, color, markers):
 
 def draw_theory(axes, theory, color):
     """A line through the predictions, dashed next to points that are not stable, in a band of one error."""
-    for i in np.flatnonzero(_alone(theory.y)):
-        axes.plot(theory.x[i], theory.y[i], "_", color=color, markersize=14, markeredgewidth=1.4)
+    y = shown(axes, theory.y)
+    for i in np.flatnonzero(_alone(y)):
+        axes.plot(theory.x[i], y[i], "_", color=color, markersize=14, markeredgewidth=1.4)
     pieces = range(len(theory.x) - 1)
     for stable, run in groupby(pieces, key=lambda i: bool(theory.stable[i] and theory.stable[i + 1])):
         indices = list(run)
         part = slice(indices[0], indices[-1] + 2)
-        axes.plot(theory.x[part], theory.y[part], "-" if stable else "--", color=color)
+        axes.plot(theory.x[part], y[part], "-" if stable else "--", color=color)
     axes.fill_between(
         theory.x, theory.y - theory.se, theory.y + theory.se, color=color, alpha=0.25, linewidth=0
     )
+
+
+def shown(axes, y):
+    """`y` with gaps where it has no place on a logarithmic ordinate, rather than a line that dives there."""
+    return np.where(y > 0, y, np.nan) if axes.get_yscale() == "log" else y
 
 
 def _alone(y):
@@ -118,20 +124,19 @@ def draw_measured(axes, measured, color, marker):
     )
 
 
-def fit_ordinate(axes, curves, log=False, symlog=None):
+def fit_ordinate(axes, curves):
     """Ends the ordinate of `axes` by the values `y` of `curves` and their errors `se`.
 
     Errors stretch it at each end by at most a third of what the values span, or twice a usual error, so that
     one huge error hides nothing else. Positive values start it at zero, unless it is logarithmic or they vary
-    little. `symlog` makes it logarithmic in both directions, linear between -symlog and symlog.
+    little.
     """
-    if log or symlog:
-        axes.set_yscale("log" if log else "symlog", **({} if log else {"linthresh": symlog}))
+    log = axes.get_yscale() == "log"
     y, se = (np.concatenate([getattr(curve, name) for curve in curves]) for name in ("y", "se"))
-    shown = np.isfinite(y) & ((y > 0) | (not log))
-    if not shown.any():
+    known = np.isfinite(shown(axes, y))
+    if not known.any():
         return
-    y, se = y[shown], np.nan_to_num(se[shown])
+    y, se = y[known], np.nan_to_num(se[known])
     scale = axes.yaxis.get_transform()
     floor = np.finfo(float).tiny if log else -np.inf
     bottom, value, top = (scale.transform(v) for v in (np.maximum(y - se, floor), y, y + se))

@@ -88,7 +88,7 @@ def _draw_panel(axes, panel):
     axes.set_xlim(*_range(panel))
     if panel.histogram is not None:
         axes.stairs(*bars(panel.histogram, panel.edges), fill=True, color=MEASURED, baseline=bottom)
-    for x, density in bulks(panel):
+    for x, density in _bulks(panel):
         axes.plot(x, density, color=PREDICTED)
     axes.vlines(_above_bulk(panel), 0, 0.05, color=TICK, linewidth=0.8, transform=axes.get_xaxis_transform())
     notes = draw_predicted_outliers(axes, panel.predicted_outliers)
@@ -100,7 +100,7 @@ def _draw_panel(axes, panel):
     return notes
 
 
-def bulks(panel):
+def _bulks(panel):
     """The predicted density piece by piece: one for each bulk, ending in zero at its soft edges."""
     if len(panel.edges) == 0:
         return [(panel.x, panel.density)]

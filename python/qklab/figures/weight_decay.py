@@ -55,6 +55,7 @@ def draw(content):
     series = [sweep.series for sweep in content.sweeps]
     colors, markers = color_of_each_label(series), marker_of_each_measurement(series)
     axes.set_xscale("log")
+    axes.set_yscale("log" if content.log else "linear")
     for sweep in content.sweeps:
         color = colors[sweep.series.label]
         _draw_strip(axes, sweep, color)
@@ -63,7 +64,7 @@ def draw(content):
     _end_abscissa(axes, content.sweeps)
     axes.set_xlabel(content.x_label)
     axes.set_ylabel(content.y_label)
-    fit_ordinate(axes, parts(series), content.log)
+    fit_ordinate(axes, parts(series))
     finish(figure, content.title, content.footer, legend(series, colors) + _legend(content.sweeps, colors))
     return figure
 
