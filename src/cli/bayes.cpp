@@ -19,7 +19,7 @@ namespace {
 constexpr int line_points = 200;
 
 void refuse_options_of_a_student(const experiment::Description& options) {
-  for (const char* name : {"kappa", "parametrization", "lambda", "tolerance"}) {
+  for (const char* name : {"kappa", "width", "parametrization", "lambda", "tolerance"}) {
     options.refuse(name, "has no effect with estimator = bayes");
   }
 }

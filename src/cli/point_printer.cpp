@@ -13,6 +13,7 @@ namespace {
 std::vector<std::string> varying_options(const experiment::Plan& plan) {
   std::vector<std::string> options;
   for (const experiment::Axis& axis : plan.axes) options.push_back(axis.option);
+  if (plan.at_best_lambda) options.emplace_back("lambda");
   return options;
 }
 
@@ -50,8 +51,11 @@ void PointPrinter::print(const Problem& problem, const PointForms& forms) {
 
 std::string PointPrinter::row(const Problem& problem, const PointForms& forms) const {
   std::vector<std::string> cells;
-  for (const std::string& option : options_)
-    cells.push_back(fmt::format("{:.5g}", experiment::option_value(problem, option)));
+  for (const std::string& option : options_) {
+    cells.push_back(option == "parametrization"
+                        ? to_string(problem.parametrization)
+                        : fmt::format("{:.5g}", experiment::option_value(problem, option)));
+  }
   const std::vector<std::string> quantities = forms.cells();
   cells.insert(cells.end(), quantities.begin(), quantities.end());
   return table_.row(cells, forms.remark);

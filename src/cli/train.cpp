@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "point_printer.hpp"
+#include "qklab/core/error.hpp"
 #include "qklab/experiment/json.hpp"
 #include "qklab/experiment/run_options.hpp"
 #include "verb.hpp"
@@ -44,6 +45,10 @@ PointForms forms(const lab::TrainedRun& run, const lab::TrainOptions& options, b
 
 Status train_points(Session& session) {
   const experiment::Plan plan = experiment::plan(session.options);
+  if (plan.at_best_lambda) {
+    throw InvalidParameter("lambda", "best",
+                           "training knows no theory: compare trains at the best weight decay");
+  }
   lab::TrainOptions options = experiment::train_options(session.options);
   options.stop = session.stop;
   options.progress = session.bar.piece();

@@ -20,6 +20,7 @@ struct Symbol {
 
 constexpr std::array symbols{
     Symbol{"alpha", "alpha", R"(\alpha)", R"(samples per squared dimension, $\alpha = n/d^2$)"},
+    Symbol{"samples", "n", "n", R"(samples $n$)"},
     Symbol{"tokens", "T", "T", R"(tokens $T$)"},
     Symbol{"beta", "beta", R"(\beta)", R"(inverse temperature $\beta$)"},
     Symbol{"noise_in", "noise_in", R"(\Delta_\mathrm{in})", R"(noise on the scores, $\Delta_\mathrm{in}$)"},
@@ -29,6 +30,8 @@ constexpr std::array symbols{
     Symbol{"gamma", "gamma", R"(\gamma)", R"(power-law exponent $\gamma$)"},
     Symbol{"modes", "modes", R"(\mathrm{modes})", "modes of the teacher"},
     Symbol{"kappa", "kappa", R"(\kappa)", R"(width ratio of the student, $\kappa = p/d$)"},
+    Symbol{"width", "p", "p", R"(width of the student, $p$)"},
+    Symbol{"parametrization", "student", "student", "parametrization"},
     Symbol{"lambda", "lambda", R"(\lambda)", R"(weight decay $\lambda$)"},
     Symbol{"dimension", "d", "d", R"(dimension $d$)"},
 };
@@ -37,8 +40,14 @@ const Symbol& symbol(const std::string& option) {
   return *std::ranges::find_if(symbols, [&](const Symbol& s) { return s.option == option; });
 }
 
-bool varies(const experiment::Plan& plan, const std::string& option) {
+bool is_axis(const experiment::Plan& plan, const std::string& option) {
   return std::ranges::find(plan.axes, option, &experiment::Axis::option) != plan.axes.end();
+}
+
+/// A ratio also varies with the plain number that it is given by.
+bool varies(const experiment::Plan& plan, const std::string& option) {
+  return is_axis(plan, option) || (option == "alpha" && is_axis(plan, "samples")) ||
+         (option == "kappa" && is_axis(plan, "width"));
 }
 
 /// Appends ", name = value" for the given options, those that vary over the plan left out.
@@ -53,6 +62,9 @@ class Phrase {
 
   Phrase& value(const std::string& option) {
     if (varies(plan_, option)) return *this;
+    if (option == "lambda" && plan_.at_best_lambda) {
+      return say(mathematical_ ? "best $\\lambda$" : "best lambda");
+    }
     const double value = experiment::option_value(plan_.points.front(), option);
     return say(mathematical_ ? fmt::format("${} = {:.6g}$", symbol(option).math, value)
                              : fmt::format("{} = {:.6g}", symbol(option).plain, value));
@@ -105,7 +117,8 @@ std::string plain_heading(const experiment::Plan& plan, bool with_student) {
   matrices.say(teacher_words(problem));
   describe_teacher(matrices, problem);
   if (with_student) {
-    matrices.say(to_string(problem.parametrization) + " student").value("kappa").value("lambda");
+    if (!varies(plan, "parametrization")) matrices.say(to_string(problem.parametrization) + " student");
+    matrices.value("kappa").value("lambda");
   }
   return channel.text() + "\n" + matrices.text();
 }
@@ -131,7 +144,9 @@ std::string axis_values(const Problem& problem, const std::vector<experiment::Ax
   for (const experiment::Axis& axis : axes) {
     const double value = experiment::option_value(problem, axis.option);
     text.append(text.empty() ? "" : ", ")
-        .append(fmt::format("${} = {:.4g}$", symbol(axis.option).math, value));
+        .append(axis.option == "parametrization"
+                    ? to_string(problem.parametrization)
+                    : fmt::format("${} = {:.4g}$", symbol(axis.option).math, value));
   }
   return text;
 }

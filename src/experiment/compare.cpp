@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "qklab/experiment/point_solver.hpp"
+
 namespace qklab::experiment {
 namespace {
 
@@ -33,13 +35,6 @@ class Units {
   double all_;
   double complete_ = 0;
 };
-
-/// Starts from the point before where that is a neighbour.
-theory::Solution solve(const Plan& plan, std::size_t point, const theory::SolveOptions& options,
-                       const std::optional<theory::Solution>& before) {
-  const bool is_neighbour = !plan.starts_a_series(point) && before && before->outcome == Outcome::converged;
-  return theory::solve(plan.points[point], options, is_neighbour ? before : std::nullopt);
-}
 
 /// Trains the runs of one point; false when stopped before the last was complete.
 bool train_runs(const CompareOptions& options, Comparison& comparison,
@@ -75,11 +70,13 @@ Estimate mean_over_runs(const Comparison& comparison, double (*measure)(const la
 bool compare(const Plan& plan, const CompareOptions& options,
              const std::function<void(const Comparison&)>& report) {
   Units units(plan, options);
+  PointSolver solver(plan, options.solve);
   std::optional<theory::Solution> neighbour;
   for (std::size_t i = 0; i < plan.points.size(); ++i) {
     if (options.solve.stop.requested()) return false;
     units.show();
-    Comparison comparison{solve(plan, i, options.solve, neighbour), {}};
+    if (plan.starts_a_series(i)) neighbour.reset();
+    Comparison comparison{solver.solve(plan.points[i], neighbour), {}};
     const bool complete = comparison.theory.outcome != Outcome::interrupted &&
                           train_runs(options, comparison, [&] { units.count(); });
     comparison.outcome = complete ? outcome_of(comparison) : Outcome::interrupted;

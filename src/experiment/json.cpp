@@ -101,6 +101,8 @@ Json to_json(const Problem& problem) {
   json["parametrization"] = to_string(problem.parametrization);
   json["lambda"] = problem.lambda;
   json["dimension"] = problem.dimension;
+  json["samples"] = sample_count(problem);
+  json["width"] = student_width(problem);
   return json;
 }
 
@@ -137,7 +139,7 @@ Json to_json(const theory::Solution& solution, const theory::SolveOptions& optio
 
 Json to_json(const theory::BayesSolution& solution, const theory::SolveOptions& options) {
   Json json = to_json(solution.problem);
-  for (const char* of_a_student : {"kappa", "parametrization", "lambda"}) json.erase(of_a_student);
+  for (const char* of_a_student : {"kappa", "width", "parametrization", "lambda"}) json.erase(of_a_student);
   json["estimator"] = "bayes";
   json["overlap"] = solution.overlap;
   json["self_overlap"] = solution.overlap;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <sstream>
 #include <utility>
 
 #include "qklab/core/error.hpp"
@@ -41,8 +42,29 @@ constexpr NumericOption teacher_field(const char* name) {
           }};
 }
 
+/// Numbers of samples and width in plain numbers; d is set before them (see product).
+void set_samples(Problem& problem, double samples) {
+  problem.alpha = samples / problem.dimension / problem.dimension;
+}
+double get_samples(const Problem& problem) {
+  return problem.alpha * problem.dimension * problem.dimension;
+}
+void set_width(Problem& problem, double width) {
+  problem.kappa = width / problem.dimension;
+}
+double get_width(const Problem& problem) {
+  return problem.kappa * problem.dimension;
+}
+void set_parametrization(Problem& problem, double index) {
+  problem.parametrization = static_cast<Parametrization>(static_cast<int>(index));
+}
+double get_parametrization(const Problem& problem) {
+  return static_cast<double>(problem.parametrization);
+}
+
 constexpr std::array numeric_options{
     field<&Problem::alpha>("alpha"),
+    NumericOption{"samples", false, set_samples, get_samples},
     field<&Problem::tokens>("tokens"),
     field<&Problem::beta>("beta"),
     field<&Problem::noise_in>("noise_in"),
@@ -51,9 +73,14 @@ constexpr std::array numeric_options{
     teacher_field<PowerLawTeacher, &PowerLawTeacher::gamma>("gamma"),
     teacher_field<PowerLawTeacher, &PowerLawTeacher::modes>("modes"),
     field<&Problem::kappa>("kappa"),
+    NumericOption{"width", true, set_width, get_width},
+    NumericOption{"parametrization", true, set_parametrization, get_parametrization},
     field<&Problem::lambda>("lambda"),
     field<&Problem::dimension>("dimension"),
 };
+
+/// The word that asks for the best weight decay of each point in place of a number.
+constexpr const char* best = "best";
 
 const NumericOption& numeric_option(const std::string& name) {
   const auto* found =
@@ -72,6 +99,7 @@ Problem common_part(const Description& description);
 Teacher parse_teacher(const std::string& text);
 std::string teacher_name(const Teacher& teacher);
 void refuse_options_without_effect(const Description& description, const Problem& problem);
+void refuse_one_of_two(const Description& description, const std::string& ratio, const std::string& number);
 std::vector<Factor> factors(const Description& description, const Problem& common);
 std::vector<double> values(const Description& description, const NumericOption& option);
 void require_room_for_teacher(const Problem& common, const std::vector<Factor>& factors);
@@ -82,9 +110,12 @@ std::vector<Problem> product(const Problem& common, const std::vector<Factor>& f
 Plan plan(const Description& description) {
   const Problem common = common_part(description);
   refuse_options_without_effect(description, common);
+  refuse_one_of_two(description, "alpha", "samples");
+  refuse_one_of_two(description, "kappa", "width");
   const std::vector<Factor> grid = factors(description, common);
   require_room_for_teacher(common, grid);
   Plan plan;
+  plan.at_best_lambda = description.text("lambda") == best;
   for (const Problem& point : product(common, grid)) plan.points.push_back(checked(point));
   for (const Factor& factor : grid) {
     if (factor.values.size() > 1) plan.axes.push_back({factor.option->name, factor.values});
@@ -114,6 +145,7 @@ std::vector<Option> problem_options() {
   const auto number = [](double value) { return fmt::format("{}", value); };
   return {
       {"alpha", "NUMBERS", "n/d^2, samples per squared dimension, > 0", ""},
+      {"samples", "NUMBERS", "n, in place of alpha", ""},
       {"tokens", "NUMBERS", "T, tokens in a sample", number(standard.tokens)},
       {"activation", "softmax|identity|hermite2|hermite3", "from scores to labels",
        to_string(standard.activation)},
@@ -129,9 +161,10 @@ std::vector<Option> problem_options() {
        number(PowerLawTeacher{}.gamma)},
       {"modes", "NUMBERS", "number of modes of a power-law teacher", "d"},
       {"kappa", "NUMBERS", "width ratio p/d of the student", number(standard.kappa)},
-      {"parametrization", "tied|direct|untied", "S = W W^T, S itself, or S = U V^T",
+      {"width", "NUMBERS", "p, in place of kappa", ""},
+      {"parametrization", "tied|direct|untied", "S = W W^T, S itself, or S = U V^T; or a list of them",
        to_string(standard.parametrization)},
-      {"lambda", "NUMBERS", "weight decay", number(standard.lambda)},
+      {"lambda", "NUMBERS|best", "weight decay, or the best one of each point", number(standard.lambda)},
       {"dimension", "NUMBERS", "d, for trained models and for teachers given mode by mode",
        number(standard.dimension)},
   };
@@ -143,7 +176,6 @@ Problem common_part(const Description& description) {
   Problem problem;
   problem.activation = parse_activation(description.text("activation"));
   problem.task = parse_task(description.text("task"));
-  problem.parametrization = parse_parametrization(description.text("parametrization"));
   problem.teacher = parse_teacher(description.text("teacher"));
   return problem;
 }
@@ -162,6 +194,14 @@ std::string teacher_name(const Teacher& teacher) {
   if (std::holds_alternative<WishartTeacher>(teacher)) return "wishart";
   if (std::holds_alternative<PowerLawTeacher>(teacher)) return "power-law";
   return "spectrum:" + std::get<SpectrumTeacher>(teacher).source;
+}
+
+/// Of a ratio and the plain number behind it, the one that was given.
+bool is_chosen(const std::string& name, const Description& description) {
+  if (name == "alpha") return !description.given("samples");
+  if (name == "kappa") return !description.given("width");
+  if (name == "samples" || name == "width") return description.given(name);
+  return true;
 }
 
 bool applies(const NumericOption& option, const Problem& problem) {
@@ -183,9 +223,15 @@ void refuse_options_without_effect(const Description& description, const Problem
   }
 }
 
+void refuse_one_of_two(const Description& description, const std::string& ratio, const std::string& number) {
+  if (!description.given(ratio)) return;
+  description.refuse(number, fmt::format("states the same as {}: give one of them", ratio));
+}
+
 std::vector<Factor> factors(const Description& description, const Problem& common) {
   std::vector<Factor> factors;
   for (const NumericOption& option : numeric_options) {
+    if (!is_chosen(option.name, description)) continue;
     if (applies(option, common)) factors.push_back({&option, values(description, option)});
   }
   const auto* spectrum = std::get_if<SpectrumTeacher>(&common.teacher);
@@ -195,9 +241,23 @@ std::vector<Factor> factors(const Description& description, const Problem& commo
   return factors;
 }
 
+/// The places of a comma list of parametrizations in their enumeration.
+std::vector<double> parametrizations(const std::string& text) {
+  std::vector<double> places;
+  std::istringstream list(text);
+  for (std::string name; std::getline(list, name, ',');) {
+    name.erase(0, name.find_first_not_of(' '));
+    places.push_back(static_cast<double>(parse_parametrization(name)));
+  }
+  if (places.empty()) places.push_back(static_cast<double>(parse_parametrization(text)));
+  return places;
+}
+
 std::vector<double> values(const Description& description, const NumericOption& option) {
   const std::string name = option.name;
   if (name == "modes" && !description.given(name)) return {0};
+  if (name == "lambda" && description.text(name) == best) return {Problem{}.lambda};
+  if (name == "parametrization") return parametrizations(description.text(name));
   if (!option.whole) return description.numbers(name);
   std::vector<double> wholes = description.whole_numbers(name);
   for (double value : wholes) {

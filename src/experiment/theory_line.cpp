@@ -3,6 +3,8 @@
 #include <cmath>
 #include <optional>
 
+#include "qklab/experiment/point_solver.hpp"
+
 namespace qklab::experiment {
 namespace {
 
@@ -40,6 +42,7 @@ Plan with_values_between(const Plan& plan, int line_points) {
   if (!is_continuous(plan)) return plan;
   const Axis& axis = plan.axes.front();
   Plan finer;
+  finer.at_best_lambda = plan.at_best_lambda;
   finer.axes = plan.axes;
   finer.axes.front() = with_values_between(axis, steps_between(axis.values, line_points));
   for (std::size_t i = 0; i < plan.points.size(); ++i) {
@@ -57,7 +60,9 @@ Curve with_theory_between(const Plan& plan, const std::vector<Comparison>& point
   if (!is_continuous(plan)) return as_it_is;
   const auto& [option, values] = plan.axes.front();
   const int steps = steps_between(values, line_points);
+  PointSolver solver(plan, options);
   Curve curve;
+  curve.plan.at_best_lambda = plan.at_best_lambda;
   curve.plan.axes = plan.axes;
   curve.plan.axes.front() = with_values_between(plan.axes.front(), steps);
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -67,9 +72,7 @@ Curve with_theory_between(const Plan& plan, const std::vector<Comparison>& point
       theory::Solution neighbour = points[i - 1].theory;
       for (double value : between(from, to, steps)) {
         if (options.stop.requested()) return as_it_is;
-        const bool is_start = neighbour.outcome == Outcome::converged;
-        neighbour = theory::solve(with_option(neighbour.problem, option, value), options,
-                                  is_start ? std::optional(neighbour) : std::nullopt);
+        neighbour = solver.solve(with_option(neighbour.problem, option, value), neighbour);
         curve.points.push_back({neighbour, {}, neighbour.outcome});
       }
     }

@@ -28,10 +28,10 @@ theory::Solution solution() {
 }
 
 TEST(Json, StatesTheProblemByOptionNames) {
-  EXPECT_EQ(
-      keys(to_json(Problem{})),
-      (std::vector<std::string>{"alpha", "tokens", "activation", "beta", "task", "noise_in", "noise_out",
-                                "teacher", "kappa0", "kappa", "parametrization", "lambda", "dimension"}));
+  EXPECT_EQ(keys(to_json(Problem{})),
+            (std::vector<std::string>{"alpha", "tokens", "activation", "beta", "task", "noise_in",
+                                      "noise_out", "teacher", "kappa0", "kappa", "parametrization", "lambda",
+                                      "dimension", "samples", "width"}));
 }
 
 TEST(Json, StatesEveryTeacherCompletely) {

@@ -37,6 +37,47 @@ TEST(Plan, StandardValuesAreThoseOfAProblem) {
   EXPECT_EQ(std::get<WishartTeacher>(point.teacher).kappa0, 0.5);
 }
 
+TEST(Plan, PlainNumbersStateTheSameAsRatios) {
+  const Plan plan = plan_of({{"samples", "2e5"}, {"width", "128"}, {"dimension", "512"}});
+  const Problem& point = plan.points.front();
+  EXPECT_DOUBLE_EQ(point.alpha, 2e5 / 512 / 512);
+  EXPECT_DOUBLE_EQ(point.kappa, 0.25);
+  EXPECT_EQ(sample_count(point), 200000);
+  EXPECT_EQ(student_width(point), 128);
+  EXPECT_DOUBLE_EQ(option_value(point, "samples"), 2e5);
+}
+
+TEST(Plan, PlainNumbersFollowTheDimensionOfEachPoint) {
+  const Plan plan = plan_of({{"samples", "1000,2000"}, {"dimension", "50,100"}});
+  ASSERT_EQ(plan.points.size(), 4u);
+  EXPECT_EQ(plan.axes[0].option, "samples");
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(sample_count(plan.points[i]), i % 2 == 0 ? 1000 : 2000);
+  }
+}
+
+TEST(Plan, ARatioAndItsPlainNumberExcludeEachOther) {
+  EXPECT_EQ(complaint({{"alpha", "1"}, {"samples", "100"}}),
+            "samples = 100: states the same as alpha: give one of them");
+  EXPECT_EQ(complaint({{"alpha", "1"}, {"kappa", "1"}, {"width", "100"}}),
+            "width = 100: states the same as kappa: give one of them");
+}
+
+TEST(Plan, ParametrizationsMayBeAList) {
+  const Plan plan = plan_of({{"alpha", "1,2"}, {"parametrization", "tied,direct"}});
+  ASSERT_EQ(plan.points.size(), 4u);
+  ASSERT_EQ(plan.axes.size(), 2u);
+  EXPECT_EQ(plan.axes[1].option, "parametrization");
+  EXPECT_EQ(plan.points[1].parametrization, Parametrization::tied);
+  EXPECT_EQ(plan.points[2].parametrization, Parametrization::direct);
+  EXPECT_NE(complaint({{"alpha", "1"}, {"parametrization", "tied,fancy"}}).find("fancy"), std::string::npos);
+}
+
+TEST(Plan, TheBestWeightDecayIsAWish) {
+  EXPECT_TRUE(plan_of({{"alpha", "1"}, {"lambda", "best"}}).at_best_lambda);
+  EXPECT_FALSE(plan_of({{"alpha", "1"}, {"lambda", "0.1"}}).at_best_lambda);
+}
+
 TEST(Plan, CombinesAllValuesWithAlphaFastest) {
   const Plan plan = plan_of({{"lambda", "0.1,0.2"}, {"alpha", "1:3:3"}, {"kappa0", "0.5,0.7"}});
   ASSERT_EQ(plan.points.size(), 12u);

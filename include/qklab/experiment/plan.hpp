@@ -11,7 +11,7 @@ namespace qklab::experiment {
 /// The options that state a problem (the shared options of every verb).
 std::vector<Option> problem_options();
 
-/// An option that was given more than one value.
+/// An option that was given more than one value; a parametrization counts by its place in the enumeration.
 struct Axis {
   std::string option;
   std::vector<double> values;
@@ -21,6 +21,8 @@ struct Axis {
 struct Plan {
   std::vector<Problem> points;  ///< first axis fastest
   std::vector<Axis> axes;       ///< in the order of problem_options(): alpha, if it varies, is the first
+  /// Each point is meant at the weight decay that minimises its predicted test error (lambda = best).
+  bool at_best_lambda = false;
 
   /// True where the first axis starts again, so that the point before is no neighbour.
   bool starts_a_series(std::size_t point) const;
