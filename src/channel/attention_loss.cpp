@@ -18,19 +18,30 @@
 HWY_BEFORE_NAMESPACE();
 namespace qklab::HWY_NAMESPACE {
 
+template <ScoreLayout kLayout, int T>
+HWY_INLINE constexpr int score_count(const TokenCount<T>& tokens) {
+  return kLayout == ScoreLayout::full ? tokens.value * tokens.value : tokens.pairs;
+}
+
+template <ScoreLayout kLayout, int T>
+HWY_INLINE constexpr int score_index(const TokenCount<T>& tokens, int a, int b) {
+  return kLayout == ScoreLayout::full ? a * tokens.value + b : pair_index(tokens, a, b);
+}
+
 /// A_a of one row for the samples that start at `sample`.
-template <class D, int T, int kSize>
+template <ScoreLayout kLayout, class D, int T, int kSize>
 HWY_INLINE void attention_row(D d, const TokenCount<T>& tokens, Activation activation, hn::TFromD<D> beta,
                               const hn::TFromD<D>* scores, int stride, int a, LaneArray<D, kSize>& row) {
   const bool softmax = activation == Activation::softmax;
   const auto scale = hn::Set(d, softmax ? beta : hn::TFromD<D>{1});
   QKLAB_UNROLL for (int b = 0; b < tokens.value; ++b) {
-    row.set(b, hn::Mul(scale, hn::LoadU(d, scores + static_cast<size_t>(pair_index(tokens, a, b)) * stride)));
+    const int k = score_index<kLayout>(tokens, a, b);
+    row.set(b, hn::Mul(scale, hn::LoadU(d, scores + static_cast<size_t>(k) * stride)));
   }
   if (softmax) softmax_row(d, tokens, row);
 }
 
-template <int T, class Real>
+template <ScoreLayout kLayout, int T, class Real>
 void attention_samples(const Channel& channel, int count, const AttentionRows<Real>& rows) {
   using D = hn::ScalableTag<Real>;
   const D d;
@@ -40,8 +51,8 @@ void attention_samples(const Channel& channel, int count, const AttentionRows<Re
     LaneStore<D> store(memory.get());
     LaneArray<D, T> row(store, tokens.value);
     QKLAB_UNROLL for (int a = 0; a < tokens.value; ++a) {
-      attention_row(d, tokens, channel.activation, static_cast<Real>(channel.beta), rows.scores + sample,
-                    rows.stride, a, row);
+      attention_row<kLayout>(d, tokens, channel.activation, static_cast<Real>(channel.beta),
+                             rows.scores + sample, rows.stride, a, row);
       QKLAB_UNROLL for (int b = 0; b < tokens.value; ++b) {
         hn::StoreU(row[b], d,
                    rows.attention + static_cast<size_t>(a * tokens.value + b) * rows.stride + sample);
@@ -74,25 +85,26 @@ HWY_INLINE void through_softmax(D d, const TokenCount<T>& tokens, hn::TFromD<D> 
   }
 }
 
-template <int T, class Real>
+template <ScoreLayout kLayout, int T, class Real>
 void loss_samples(const Channel& channel, int count, const LossRows<Real>& rows) {
   using D = hn::ScalableTag<Real>;
   const D d;
   const TokenCount<T> tokens(channel.tokens);
+  const int scores = score_count<kLayout>(tokens);
   const auto memory =
-      hwy::AllocateAligned<Real>(static_cast<size_t>(2 * tokens.value + tokens.pairs) * hn::Lanes(d));
+      hwy::AllocateAligned<Real>(static_cast<size_t>(2 * tokens.value + scores) * hn::Lanes(d));
   const auto two = hn::Set(d, Real{2});
   for (int sample = 0; sample < count; sample += static_cast<int>(hn::Lanes(d))) {
     LaneStore<D> store(memory.get());
     LaneArray<D, T> row(store, tokens.value);
     LaneArray<D, T> slope(store, tokens.value);
-    LaneArray<D, TokenCount<T>(T).pairs> gradient(store, tokens.pairs);
-    QKLAB_UNROLL for (int k = 0; k < tokens.pairs; ++k) gradient.set(k, hn::Zero(d));
+    LaneArray<D, score_count<kLayout>(TokenCount<T>(T))> gradient(store, scores);
+    QKLAB_UNROLL for (int k = 0; k < scores; ++k) gradient.set(k, hn::Zero(d));
     auto loss = hn::Zero(d);
     const Real* gram = rows.gram == nullptr ? nullptr : rows.gram + sample;
     QKLAB_UNROLL for (int a = 0; a < tokens.value; ++a) {
-      attention_row(d, tokens, channel.activation, static_cast<Real>(channel.beta), rows.scores + sample,
-                    rows.stride, a, row);
+      attention_row<kLayout>(d, tokens, channel.activation, static_cast<Real>(channel.beta),
+                             rows.scores + sample, rows.stride, a, row);
       QKLAB_UNROLL for (int b = 0; b < tokens.value; ++b) {
         const auto image = mixed(d, tokens, row, gram, rows.stride, b);
         const auto target =
@@ -105,56 +117,68 @@ void loss_samples(const Channel& channel, int count, const LossRows<Real>& rows)
         through_softmax(d, tokens, static_cast<Real>(channel.beta), row, slope);
       }
       QKLAB_UNROLL for (int b = 0; b < tokens.value; ++b) {
-        const int k = pair_index(tokens, a, b);
+        const int k = score_index<kLayout>(tokens, a, b);
         gradient.set(k, hn::Add(gradient[k], slope[b]));
       }
     }
-    QKLAB_UNROLL for (int k = 0; k < tokens.pairs; ++k) {
+    QKLAB_UNROLL for (int k = 0; k < scores; ++k) {
       hn::StoreU(gradient[k], d, rows.gradient + static_cast<size_t>(k) * rows.stride + sample);
     }
     hn::StoreU(loss, d, rows.loss + sample);
   }
 }
 
-template <class Real>
+template <ScoreLayout kLayout, class Real>
 void attention_rows(const Channel& channel, int count, const AttentionRows<Real>& rows) {
   switch (channel.tokens) {
     case 2:
-      return attention_samples<2>(channel, count, rows);
+      return attention_samples<kLayout, 2>(channel, count, rows);
     case 3:
-      return attention_samples<3>(channel, count, rows);
+      return attention_samples<kLayout, 3>(channel, count, rows);
     case 4:
-      return attention_samples<4>(channel, count, rows);
+      return attention_samples<kLayout, 4>(channel, count, rows);
     default:
-      return attention_samples<0>(channel, count, rows);
+      return attention_samples<kLayout, 0>(channel, count, rows);
+  }
+}
+
+template <ScoreLayout kLayout, class Real>
+void loss_rows(const Channel& channel, int count, const LossRows<Real>& rows) {
+  switch (channel.tokens) {
+    case 2:
+      return loss_samples<kLayout, 2>(channel, count, rows);
+    case 3:
+      return loss_samples<kLayout, 3>(channel, count, rows);
+    case 4:
+      return loss_samples<kLayout, 4>(channel, count, rows);
+    default:
+      return loss_samples<kLayout, 0>(channel, count, rows);
   }
 }
 
 template <class Real>
-void loss_rows(const Channel& channel, int count, const LossRows<Real>& rows) {
-  switch (channel.tokens) {
-    case 2:
-      return loss_samples<2>(channel, count, rows);
-    case 3:
-      return loss_samples<3>(channel, count, rows);
-    case 4:
-      return loss_samples<4>(channel, count, rows);
-    default:
-      return loss_samples<0>(channel, count, rows);
-  }
+void attention_of_layout(const Channel& channel, int count, const AttentionRows<Real>& rows) {
+  if (rows.layout == ScoreLayout::full) return attention_rows<ScoreLayout::full>(channel, count, rows);
+  return attention_rows<ScoreLayout::pairs>(channel, count, rows);
+}
+
+template <class Real>
+void loss_of_layout(const Channel& channel, int count, const LossRows<Real>& rows) {
+  if (rows.layout == ScoreLayout::full) return loss_rows<ScoreLayout::full>(channel, count, rows);
+  return loss_rows<ScoreLayout::pairs>(channel, count, rows);
 }
 
 void attention_f32(const Channel& channel, int count, const AttentionRows<float>& rows) {
-  attention_rows(channel, count, rows);
+  attention_of_layout(channel, count, rows);
 }
 void attention_f64(const Channel& channel, int count, const AttentionRows<double>& rows) {
-  attention_rows(channel, count, rows);
+  attention_of_layout(channel, count, rows);
 }
 void loss_f32(const Channel& channel, int count, const LossRows<float>& rows) {
-  loss_rows(channel, count, rows);
+  loss_of_layout(channel, count, rows);
 }
 void loss_f64(const Channel& channel, int count, const LossRows<double>& rows) {
-  loss_rows(channel, count, rows);
+  loss_of_layout(channel, count, rows);
 }
 
 }  // namespace qklab::HWY_NAMESPACE
@@ -220,42 +244,44 @@ double ordered_sum(int count, const Real* values) {
 
 template <class Real>
 void padded_attention(const Channel& channel, int count, const AttentionRows<Real>& rows) {
-  PaddedRows<Real> scores(channel.pair_count(), rows.stride, count, rows.scores);
+  PaddedRows<Real> scores(channel.score_count(rows.layout), rows.stride, count, rows.scores);
   PaddedRows<Real> attention(channel.tokens * channel.tokens);
-  dispatch(channel, kGroup, AttentionRows<Real>{kGroup, scores.data(), attention.data()});
+  dispatch(channel, kGroup, AttentionRows<Real>{kGroup, rows.layout, scores.data(), attention.data()});
   attention.copy_to(channel.tokens * channel.tokens, rows.stride, count, rows.attention);
 }
 
 template <class Real>
 void padded_loss(const Channel& channel, int count, const LossRows<Real>& rows) {
-  const int pairs = channel.pair_count();
-  PaddedRows<Real> scores(pairs, rows.stride, count, rows.scores);
+  const int score_count = channel.score_count(rows.layout);
+  PaddedRows<Real> scores(score_count, rows.stride, count, rows.scores);
   PaddedRows<Real> correlation(channel.tokens * channel.tokens, rows.stride, count, rows.correlation);
-  PaddedRows<Real> gradient(pairs);
-  PaddedRows<Real> gram =
-      rows.gram == nullptr ? PaddedRows<Real>(0) : PaddedRows<Real>(pairs, rows.stride, count, rows.gram);
+  PaddedRows<Real> gradient(score_count);
+  PaddedRows<Real> gram = rows.gram == nullptr
+                              ? PaddedRows<Real>(0)
+                              : PaddedRows<Real>(channel.pair_count(), rows.stride, count, rows.gram);
   PaddedRows<Real> loss(1);
   dispatch(channel, kGroup,
-           LossRows<Real>{kGroup, scores.data(), correlation.data(),
+           LossRows<Real>{kGroup, rows.layout, scores.data(), correlation.data(),
                           rows.gram == nullptr ? nullptr : gram.data(), gradient.data(), loss.data()});
-  gradient.copy_to(pairs, rows.stride, count, rows.gradient);
+  gradient.copy_to(score_count, rows.stride, count, rows.gradient);
   loss.copy_to(1, 0, count, rows.loss);
 }
 
 }  // namespace
 
 template <class Real>
-void attention(const Channel& channel, int count, const Real* scores, Real* attention) {
+void attention(const Channel& channel, int count, const Real* scores, Real* attention, ScoreLayout layout) {
   checked(channel);
   const int whole = count - count % kGroup;
-  dispatch(channel, whole, AttentionRows<Real>{count, scores, attention});
+  dispatch(channel, whole, AttentionRows<Real>{count, layout, scores, attention});
   if (whole == count) return;
-  padded_attention(channel, count - whole, AttentionRows<Real>{count, scores + whole, attention + whole});
+  padded_attention(channel, count - whole,
+                   AttentionRows<Real>{count, layout, scores + whole, attention + whole});
 }
 
 template <class Real>
 double loss_and_gradient(const Channel& channel, int count, const Real* scores, const Real* correlation,
-                         const Real* gram, Real* gradient) {
+                         const Real* gram, Real* gradient, ScoreLayout layout) {
   checked(channel);
   std::array<Real, kBlock> losses;
   double sum = 0;
@@ -264,6 +290,7 @@ double loss_and_gradient(const Channel& channel, int count, const Real* scores, 
     const int whole = block - block % kGroup;
     const auto from = [&](int offset) {
       return LossRows<Real>{count,
+                            layout,
                             scores + first + offset,
                             correlation + first + offset,
                             gram == nullptr ? nullptr : gram + first + offset,
@@ -277,12 +304,12 @@ double loss_and_gradient(const Channel& channel, int count, const Real* scores, 
   return sum;
 }
 
-template void attention<float>(const Channel&, int, const float*, float*);
-template void attention<double>(const Channel&, int, const double*, double*);
+template void attention<float>(const Channel&, int, const float*, float*, ScoreLayout);
+template void attention<double>(const Channel&, int, const double*, double*, ScoreLayout);
 template double loss_and_gradient<float>(const Channel&, int, const float*, const float*, const float*,
-                                         float*);
+                                         float*, ScoreLayout);
 template double loss_and_gradient<double>(const Channel&, int, const double*, const double*, const double*,
-                                          double*);
+                                          double*, ScoreLayout);
 
 }  // namespace qklab
 #endif

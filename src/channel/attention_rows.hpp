@@ -1,11 +1,14 @@
 #pragma once
 
+#include "qklab/channel/channel.hpp"
+
 namespace qklab {
 
 /// A batch for the attention kernel: rows of samples, `stride` values apart, laid out as in attention().
 template <class Real>
 struct AttentionRows {
   int stride;
+  ScoreLayout layout;
   const Real* scores;
   Real* attention;
 };
@@ -14,6 +17,7 @@ struct AttentionRows {
 template <class Real>
 struct LossRows {
   int stride;
+  ScoreLayout layout;
   const Real* scores;
   const Real* correlation;
   const Real* gram;  ///< may be null: the identity

@@ -17,6 +17,12 @@ namespace {
 using test::pair_of;
 using test::plain_attention;
 
+/// A channel, and how its scores are stored.
+struct Case {
+  Channel channel;
+  ScoreLayout layout;
+};
+
 template <class Real>
 struct Batch {
   int count;
@@ -24,7 +30,8 @@ struct Batch {
 };
 
 template <class Real>
-Batch<Real> random_batch(const Channel& channel, int count, double score_size) {
+Batch<Real> random_batch(const Case& of, int count, double score_size) {
+  const Channel& channel = of.channel;
   std::mt19937_64 generator(7);
   std::normal_distribution<double> normal;
   Batch<Real> batch{count, {}, {}, {}};
@@ -32,7 +39,7 @@ Batch<Real> random_batch(const Channel& channel, int count, double score_size) {
     values.resize(static_cast<std::size_t>(rows) * count);
     for (Real& value : values) value = static_cast<Real>(size * normal(generator));
   };
-  fill(batch.scores, channel.pair_count(), score_size);
+  fill(batch.scores, channel.score_count(of.layout), score_size);
   fill(batch.correlation, channel.tokens * channel.tokens, 1.0);
   fill(batch.gram, channel.pair_count(), 0.5);
   return batch;
@@ -46,10 +53,10 @@ std::vector<double> sample_of(const std::vector<Real>& rows, int count, int samp
 }
 
 /// sum_a [A_a C A_a^T - 2 A_a . R_a] of one sample; an empty gram is the identity.
-double plain_loss(const Channel& channel, const std::vector<double>& scores,
-                  const std::vector<double>& correlation, const std::vector<double>& gram) {
-  const int tokens = channel.tokens;
-  const std::vector<double> attention = plain_attention(channel, scores);
+double plain_loss(const Case& of, const std::vector<double>& scores, const std::vector<double>& correlation,
+                  const std::vector<double>& gram) {
+  const int tokens = of.channel.tokens;
+  const std::vector<double> attention = plain_attention(of.channel, scores, of.layout);
   double loss = 0;
   for (int a = 0; a < tokens; ++a) {
     for (int b = 0; b < tokens; ++b) {
@@ -64,22 +71,22 @@ double plain_loss(const Channel& channel, const std::vector<double>& scores,
   return loss;
 }
 
-class AttentionLoss : public ::testing::TestWithParam<Channel> {};
+class AttentionLoss : public ::testing::TestWithParam<Case> {};
 
 TEST_P(AttentionLoss, AttentionMatchesTheDefinitionOnEveryTarget) {
-  const Channel channel = GetParam();
+  const auto [channel, layout] = GetParam();
   for (const int count : {1, 16, 37}) {
-    const auto batch = random_batch<double>(channel, count, 3.0);
-    const auto single = random_batch<float>(channel, count, 3.0);
+    const auto batch = random_batch<double>(GetParam(), count, 3.0);
+    const auto single = random_batch<float>(GetParam(), count, 3.0);
     const int entries = channel.tokens * channel.tokens;
     test::for_every_target([&](const char* target) {
       std::vector<double> attention_double(entries * count);
       std::vector<float> attention_float(entries * count);
-      attention(channel, count, batch.scores.data(), attention_double.data());
-      attention(channel, count, single.scores.data(), attention_float.data());
+      attention(channel, count, batch.scores.data(), attention_double.data(), layout);
+      attention(channel, count, single.scores.data(), attention_float.data(), layout);
       for (int sample = 0; sample < count; ++sample) {
-        const auto want = plain_attention(channel, sample_of(batch.scores, count, sample));
-        const auto want_float = plain_attention(channel, sample_of(single.scores, count, sample));
+        const auto want = plain_attention(channel, sample_of(batch.scores, count, sample), layout);
+        const auto want_float = plain_attention(channel, sample_of(single.scores, count, sample), layout);
         for (int k = 0; k < entries; ++k) {
           // Rounding of beta h moves an entry by |beta h| eps; the softmax adds (T + 4) eps.
           const double bound = (channel.tokens + 4 + 12 * channel.beta) * std::abs(want[k]);
@@ -97,48 +104,48 @@ TEST_P(AttentionLoss, AttentionMatchesTheDefinitionOnEveryTarget) {
 }
 
 TEST_P(AttentionLoss, LossMatchesTheDefinition) {
-  const Channel channel = GetParam();
+  const auto [channel, layout] = GetParam();
   const int count = 531;
-  const auto batch = random_batch<double>(channel, count, 1.0);
-  std::vector<double> gradient(channel.pair_count() * count);
+  const auto batch = random_batch<double>(GetParam(), count, 1.0);
+  std::vector<double> gradient(channel.score_count(layout) * count);
   for (const bool with_gram : {false, true}) {
     double want = 0;
     double size = 0;
     for (int sample = 0; sample < count; ++sample) {
       const double loss = plain_loss(
-          channel, sample_of(batch.scores, count, sample), sample_of(batch.correlation, count, sample),
+          GetParam(), sample_of(batch.scores, count, sample), sample_of(batch.correlation, count, sample),
           with_gram ? sample_of(batch.gram, count, sample) : std::vector<double>{});
       want += loss;
       size += std::abs(loss);
     }
     const double got = loss_and_gradient(channel, count, batch.scores.data(), batch.correlation.data(),
-                                         with_gram ? batch.gram.data() : nullptr, gradient.data());
+                                         with_gram ? batch.gram.data() : nullptr, gradient.data(), layout);
     EXPECT_NEAR(got, want, 1e-13 * size);
   }
 }
 
 TEST_P(AttentionLoss, GradientMatchesFiniteDifferencesOnEveryTarget) {
-  const Channel channel = GetParam();
+  const auto [channel, layout] = GetParam();
   const int count = 19;
-  const auto batch = random_batch<double>(channel, count, 0.8);
-  std::vector<double> gradient(channel.pair_count() * count);
+  const auto batch = random_batch<double>(GetParam(), count, 0.8);
+  std::vector<double> gradient(channel.score_count(layout) * count);
   test::for_every_target([&](const char* target) {
     for (const bool with_gram : {false, true}) {
       loss_and_gradient(channel, count, batch.scores.data(), batch.correlation.data(),
-                        with_gram ? batch.gram.data() : nullptr, gradient.data());
+                        with_gram ? batch.gram.data() : nullptr, gradient.data(), layout);
       for (int sample = 0; sample < count; ++sample) {
         const auto scores = sample_of(batch.scores, count, sample);
         const auto correlation = sample_of(batch.correlation, count, sample);
         const auto gram = with_gram ? sample_of(batch.gram, count, sample) : std::vector<double>{};
-        for (int k = 0; k < channel.pair_count(); ++k) {
+        for (int k = 0; k < channel.score_count(layout); ++k) {
           const double step = 1e-5;
           auto up = scores;
           auto down = scores;
           up[k] += step;
           down[k] -= step;
-          const double slope =
-              (plain_loss(channel, up, correlation, gram) - plain_loss(channel, down, correlation, gram)) /
-              (2 * step);
+          const double slope = (plain_loss(GetParam(), up, correlation, gram) -
+                                plain_loss(GetParam(), down, correlation, gram)) /
+                               (2 * step);
           EXPECT_NEAR(gradient[k * count + sample], slope,
                       2e-8 * (1 + channel.beta * channel.beta * channel.beta))
               << target << " pair " << k;
@@ -149,19 +156,19 @@ TEST_P(AttentionLoss, GradientMatchesFiniteDifferencesOnEveryTarget) {
 }
 
 TEST_P(AttentionLoss, SinglePrecisionFollowsDouble) {
-  const Channel channel = GetParam();
+  const auto [channel, layout] = GetParam();
   const int count = 1000;
-  const auto single = random_batch<float>(channel, count, 1.0);
+  const auto single = random_batch<float>(GetParam(), count, 1.0);
   const std::vector<double> scores(single.scores.begin(), single.scores.end());
   const std::vector<double> correlation(single.correlation.begin(), single.correlation.end());
   const std::vector<double> gram(single.gram.begin(), single.gram.end());
-  std::vector<float> gradient(channel.pair_count() * count);
+  std::vector<float> gradient(channel.score_count(layout) * count);
   std::vector<double> gradient_double(gradient.size());
   const double want = loss_and_gradient(channel, count, scores.data(), correlation.data(), gram.data(),
-                                        gradient_double.data());
+                                        gradient_double.data(), layout);
   test::for_every_target([&](const char* target) {
     const double got = loss_and_gradient(channel, count, single.scores.data(), single.correlation.data(),
-                                         single.gram.data(), gradient.data());
+                                         single.gram.data(), gradient.data(), layout);
     EXPECT_NEAR(got, want, 2e-6 * channel.tokens * count) << target;
     for (std::size_t k = 0; k < gradient.size(); ++k) {
       EXPECT_NEAR(gradient[k], gradient_double[k],
@@ -172,33 +179,67 @@ TEST_P(AttentionLoss, SinglePrecisionFollowsDouble) {
 }
 
 TEST_P(AttentionLoss, SamplesAreIndependentOfTheirBatch) {
-  const Channel channel = GetParam();
+  const auto [channel, layout] = GetParam();
   const int count = 45;
-  const auto batch = random_batch<double>(channel, count, 1.0);
-  std::vector<double> together(channel.pair_count() * count);
+  const auto batch = random_batch<double>(GetParam(), count, 1.0);
+  std::vector<double> together(channel.score_count(layout) * count);
   loss_and_gradient<double>(channel, count, batch.scores.data(), batch.correlation.data(), nullptr,
-                            together.data());
-  std::vector<double> alone(channel.pair_count());
+                            together.data(), layout);
+  std::vector<double> alone(channel.score_count(layout));
   for (const int sample : {0, 31, 44}) {
     std::vector<double> scores, correlation;
     for (const double value : sample_of(batch.scores, count, sample)) scores.push_back(value);
     for (const double value : sample_of(batch.correlation, count, sample)) correlation.push_back(value);
-    loss_and_gradient<double>(channel, 1, scores.data(), correlation.data(), nullptr, alone.data());
-    for (int k = 0; k < channel.pair_count(); ++k) EXPECT_EQ(alone[k], together[k * count + sample]);
+    loss_and_gradient<double>(channel, 1, scores.data(), correlation.data(), nullptr, alone.data(), layout);
+    for (int k = 0; k < channel.score_count(layout); ++k) EXPECT_EQ(alone[k], together[k * count + sample]);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Channels, AttentionLoss,
-    ::testing::Values(Channel{Activation::softmax, 2, 1.0}, Channel{Activation::softmax, 2, 4.0},
-                      Channel{Activation::softmax, 3, 1.0}, Channel{Activation::softmax, 4, 0.7},
-                      Channel{Activation::softmax, 5, 1.0}, Channel{Activation::softmax, 7, 2.0},
-                      Channel{Activation::identity, 1, 1.0}, Channel{Activation::identity, 2, 1.0},
-                      Channel{Activation::identity, 5, 1.0}),
-    [](const auto& point) {
-      return to_string(point.param.activation) + "T" + std::to_string(point.param.tokens) + "n" +
-             std::to_string(point.index);
-    });
+std::vector<Case> cases() {
+  std::vector<Case> cases;
+  for (const ScoreLayout layout : {ScoreLayout::pairs, ScoreLayout::full}) {
+    for (const Channel& channel :
+         {Channel{Activation::softmax, 2, 1.0}, Channel{Activation::softmax, 2, 4.0},
+          Channel{Activation::softmax, 3, 1.0}, Channel{Activation::softmax, 4, 0.7},
+          Channel{Activation::softmax, 5, 1.0}, Channel{Activation::softmax, 7, 2.0},
+          Channel{Activation::identity, 1, 1.0}, Channel{Activation::identity, 2, 1.0},
+          Channel{Activation::identity, 5, 1.0}}) {
+      cases.push_back({channel, layout});
+    }
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Channels, AttentionLoss, ::testing::ValuesIn(cases()), [](const auto& point) {
+  const Channel& channel = point.param.channel;
+  return to_string(channel.activation) + "T" + std::to_string(channel.tokens) + "n" +
+         std::to_string(point.index) + (point.param.layout == ScoreLayout::full ? "full" : "");
+});
+
+TEST(AttentionLossEdge, SymmetricScoresNeedNoSecondHalf) {
+  // The same symmetric scores, stored once and twice: one loss, and slopes that add up.
+  for (const int tokens : {1, 2, 3, 5}) {
+    const Channel channel{Activation::identity, tokens, 1.0};
+    const auto batch = random_batch<double>({channel, ScoreLayout::pairs}, 1, 1.0);
+    std::vector<double> full(tokens * tokens);
+    for (int a = 0; a < tokens; ++a) {
+      for (int b = 0; b < tokens; ++b) full[a * tokens + b] = batch.scores[pair_of(tokens, a, b)];
+    }
+    std::vector<double> slopes(channel.pair_count());
+    std::vector<double> full_slopes(full.size());
+    const double loss = loss_and_gradient(channel, 1, batch.scores.data(), batch.correlation.data(),
+                                          batch.gram.data(), slopes.data());
+    const double full_loss = loss_and_gradient(channel, 1, full.data(), batch.correlation.data(),
+                                               batch.gram.data(), full_slopes.data(), ScoreLayout::full);
+    EXPECT_DOUBLE_EQ(full_loss, loss);
+    for (int a = 0; a < tokens; ++a) {
+      for (int b = a; b < tokens; ++b) {
+        const double sum = full_slopes[a * tokens + b] + (a == b ? 0 : full_slopes[b * tokens + a]);
+        EXPECT_NEAR(slopes[pair_of(tokens, a, b)], sum, 1e-14);
+      }
+    }
+  }
+}
 
 TEST(AttentionLossEdge, SurvivesScoresFarBeyondTheExponential) {
   for (const int tokens : {2, 3, 6}) {

@@ -15,18 +15,22 @@ inline int pair_of(int tokens, int a, int b) {
   return a * tokens - a * (a - 1) / 2 + (b - a);
 }
 
-/// sigma(h), T x T, from packed scores.
-inline std::vector<double> plain_attention(const Channel& channel, const std::vector<double>& scores) {
+/// sigma(h), T x T.
+inline std::vector<double> plain_attention(const Channel& channel, const std::vector<double>& scores,
+                                           ScoreLayout layout = ScoreLayout::pairs) {
   const int tokens = channel.tokens;
+  const auto at = [&](int a, int b) {
+    return scores[layout == ScoreLayout::full ? a * tokens + b : pair_of(tokens, a, b)];
+  };
   const bool softmax = channel.activation == Activation::softmax;
   std::vector<double> attention(tokens * tokens);
   for (int a = 0; a < tokens; ++a) {
     double top = -INFINITY;
-    for (int b = 0; b < tokens; ++b) top = std::max(top, scores[pair_of(tokens, a, b)]);
+    for (int b = 0; b < tokens; ++b) top = std::max(top, at(a, b));
     std::vector<long double> row(tokens);
     long double sum = 0;
     for (int b = 0; b < tokens; ++b) {
-      const long double score = scores[pair_of(tokens, a, b)];
+      const long double score = at(a, b);
       row[b] = softmax ? std::exp(channel.beta * (score - top)) : score;
       sum += row[b];
     }

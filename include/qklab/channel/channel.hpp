@@ -4,6 +4,10 @@
 
 namespace qklab {
 
+/// Which scores of a sample are stored, a row each: `pairs` for symmetric scores, a <= b row by row; `full`
+/// for any scores, all T x T row by row.
+enum class ScoreLayout { pairs, full };
+
 /// The map from scores to labels, sigma, for T tokens.
 ///
 /// Scores h_ab, a <= b, are packed row by row: (0,0), (0,1), ..., (0,T-1), (1,1), ... ; as d grows they are
@@ -18,6 +22,10 @@ struct Channel {
 
   /// T(T+1)/2, the number of distinct scores.
   int pair_count() const { return tokens * (tokens + 1) / 2; }
+  /// The number of stored scores: pair_count() or T^2.
+  int score_count(ScoreLayout layout) const {
+    return layout == ScoreLayout::full ? tokens * tokens : pair_count();
+  }
   /// r: T(T+1)/2 - 1 for softmax, T(T+1)/2 for identity.
   int score_dimension() const { return pair_count() - (activation == Activation::softmax ? 1 : 0); }
 };
