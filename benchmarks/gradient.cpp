@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <type_traits>
 #include <vector>
 
 #include "qklab/core/threads.hpp"
 #include "qklab/lab/objective.hpp"
+#include "qklab/lab/parameters.hpp"
 #include "qklab/lab/teacher.hpp"
 
 namespace {
@@ -44,28 +46,29 @@ void multiply(const std::vector<Real>& a, const std::vector<Real>& b, std::vecto
 template <class Real>
 void measure(const char* name, const Problem& problem, const Matrix& teacher) {
   const Dataset<Real> data = draw_dataset<Real>(problem, teacher, 1);
-  const int width = student_width(problem);
-  const std::vector<double> weights(static_cast<std::size_t>(problem.dimension) * width, 0.07);
-  std::vector<double> gradient(weights.size());
+  const Matrix start = random_start(problem, 1);
+  const std::span<const double> parameters(start.data(), static_cast<std::size_t>(start.size()));
+  std::vector<double> gradient(parameters.size());
   constexpr std::size_t entries = std::size_t{product_size} * product_size;
   const std::vector<Real> a(entries, Real{1});
   const std::vector<Real> b(entries, Real{1});
   std::vector<Real> c(entries);
   const double product_flops = 2.0 * product_size * entries;
   const double pass_flops =
-      4.0 * static_cast<double>(data.samples) * problem.tokens * problem.dimension * width;
+      4.0 * static_cast<double>(data.samples) * problem.tokens * static_cast<double>(start.size());
   for (int threads : {1, 2}) {
-    Objective<Real> objective(data, channel_of(problem), width, problem.lambda);
+    Objective<Real> objective(data, problem);
     double pass = 1e9;
     double product = 1e9;
     for (int i = 0; i < repetitions; ++i) {
       set_thread_budget(threads);
-      pass = std::min(pass, seconds([&] { objective(weights, gradient); }));
+      pass = std::min(pass, seconds([&] { objective(parameters, gradient); }));
       const WholeBudgetForBlas whole;
       product = std::min(product, seconds([&] { multiply(a, b, c); }));
     }
-    fmt::print("{:>4} {:>8} {:>14.1f} {:>14.1f} {:>8.2f}\n", name, threads, pass_flops / pass * 1e-9,
-               product_flops / product * 1e-9, pass_flops / pass / (product_flops / product));
+    fmt::print("{:>4} {:>8} {:>8} {:>14.1f} {:>14.1f} {:>8.2f}\n", name, to_string(problem.parametrization),
+               threads, pass_flops / pass * 1e-9, product_flops / product * 1e-9,
+               pass_flops / pass / (product_flops / product));
   }
 }
 
@@ -77,7 +80,12 @@ int main() {
   problem.dimension = 200;
   set_thread_budget(0);
   const Matrix teacher = draw_teacher(problem, 1);
-  fmt::print("{:>4} {:>8} {:>14} {:>14} {:>8}\n", "type", "threads", "pass GFlop/s", "gemm GFlop/s", "ratio");
-  measure<float>("f32", problem, teacher);
-  measure<double>("f64", problem, teacher);
+  fmt::print("{:>4} {:>8} {:>8} {:>14} {:>14} {:>8}\n", "type", "student", "threads", "pass GFlop/s",
+             "gemm GFlop/s", "ratio");
+  for (Parametrization parametrization :
+       {Parametrization::tied, Parametrization::direct, Parametrization::untied}) {
+    problem.parametrization = parametrization;
+    measure<float>("f32", problem, teacher);
+    measure<double>("f64", problem, teacher);
+  }
 }

@@ -33,6 +33,7 @@ class Sampler {
   void add_label_noise(long first, int count);
   double mix_tokens(long first, int count);
   double project_label(int sample, int count, const Matrix& noise);
+  RowBlock block(int count) const { return {ScoreLayout::pairs, tokens_, count, d_}; }
 
   const Problem& problem_;
   const Matrix& teacher_;
@@ -60,13 +61,14 @@ void store_rows(const std::vector<double>& block, int count, long first, long sa
 
 template <class Real>
 Dataset<Real> draw_dataset(const Problem& problem, const Matrix& teacher, std::uint64_t seed,
-                           const ProgressCallback& progress) {
+                           const ProgressCallback& progress, const StopToken& stop) {
   Dataset<Real> data = empty_dataset<Real>(problem);
   const long blocks = (data.samples + samples_a_block - 1) / samples_a_block;
   std::vector<double> constants(static_cast<std::size_t>(blocks));
   std::vector<Sampler<Real>> samplers(omp_get_max_threads(), Sampler<Real>(problem, teacher, seed));
 #pragma omp parallel for schedule(static)
   for (long block = 0; block < blocks; ++block) {
+    if (stop.requested()) continue;
     const long first = block * samples_a_block;
     const int count = static_cast<int>(std::min<long>(samples_a_block, data.samples - first));
     constants[block] = samplers[omp_get_thread_num()].draw(first, count, data);
@@ -78,6 +80,14 @@ Dataset<Real> draw_dataset(const Problem& problem, const Matrix& teacher, std::u
   }
   for (double constant : constants) data.constant += constant;
   return data;
+}
+
+void require_independent_tokens(const Problem& problem) {
+  if (problem.task == Task::seq2seq && problem.tokens > problem.dimension) {
+    throw InvalidParameter("tokens", problem.tokens,
+                           "task seq2seq needs linearly independent tokens: T must be <= dimension = " +
+                               std::to_string(problem.dimension));
+  }
 }
 
 double dataset_bytes(const Problem& problem, int bytes_per_real, int threads) {
@@ -140,8 +150,8 @@ void Sampler<Real>::draw_scores(long first, int count) {
   scores_.resize(static_cast<std::size_t>(count) * channel_.pair_count());
   gemm(CblasNoTrans, CblasNoTrans, count * tokens_, d_, d_, 1.0, inputs_.data(), teacher_.data(), 0.0,
        products_.data());
-  row_scores(tokens_, count, d_, inputs_.data(), products_.data(), teacher_trace_, 1 / std::sqrt(d_),
-             scores_.data());
+  row_scores<double>(block(count), {inputs_.data(), d_}, {products_.data(), d_}, teacher_trace_,
+                     1 / std::sqrt(d_), scores_.data());
   if (problem_.noise_in == 0) return;
   for (int s = 0; s < count; ++s) {
     RandomStream stream(seed_, Purpose::noise_in, static_cast<std::uint64_t>(first + s));
@@ -170,7 +180,8 @@ void Sampler<Real>::add_label_noise(long first, int count) {
 template <class Real>
 double Sampler<Real>::mix_tokens(long first, int count) {
   gram_.resize(static_cast<std::size_t>(count) * channel_.pair_count());
-  row_scores(tokens_, count, d_, inputs_.data(), inputs_.data(), 0, 1.0 / d_, gram_.data());
+  const Rows<const double> inputs{inputs_.data(), d_};
+  row_scores(block(count), inputs, inputs, 0, 1.0 / d_, gram_.data());
   Matrix noise = Matrix::Zero(tokens_, d_);
   double constant = 0;
   for (int s = 0; s < count; ++s) {
@@ -204,11 +215,7 @@ double Sampler<Real>::project_label(int sample, int count, const Matrix& noise) 
 
 template <class Real>
 Dataset<Real> empty_dataset(const Problem& problem) {
-  if (problem.task == Task::seq2seq && problem.tokens > problem.dimension) {
-    throw InvalidParameter("tokens", problem.tokens,
-                           "task seq2seq needs linearly independent tokens: T must be <= dimension = " +
-                               std::to_string(problem.dimension));
-  }
+  require_independent_tokens(problem);
   Dataset<Real> data;
   data.dimension = problem.dimension;
   data.tokens = problem.tokens;
@@ -231,7 +238,9 @@ void store_rows(const std::vector<double>& block, int count, long first, long sa
 
 }  // namespace
 
-template Dataset<float> draw_dataset(const Problem&, const Matrix&, std::uint64_t, const ProgressCallback&);
-template Dataset<double> draw_dataset(const Problem&, const Matrix&, std::uint64_t, const ProgressCallback&);
+template Dataset<float> draw_dataset(const Problem&, const Matrix&, std::uint64_t, const ProgressCallback&,
+                                     const StopToken&);
+template Dataset<double> draw_dataset(const Problem&, const Matrix&, std::uint64_t, const ProgressCallback&,
+                                      const StopToken&);
 
 }  // namespace qklab::lab

@@ -8,8 +8,8 @@
 
 #include "gemm.hpp"
 #include "qklab/channel/attention_loss.hpp"
-#include "row_kernels.hpp"
 #include "serial_blas.hpp"
+#include "student.hpp"
 
 namespace qklab::lab {
 namespace {
@@ -17,20 +17,23 @@ namespace {
 /// More chunks would cost memory (one gradient each), fewer would leave cores idle.
 constexpr int most_chunks = 64;
 
-int fitting_block(int tokens, int dimension, int width, int bytes_per_real);
+int fitting_block(int tokens, int dimension, double columns, int bytes_per_real);
 
 /// Rows of a data set (n entries each) cut to the samples first .. first + count - 1.
 void load_rows(const std::vector<double>& rows, long samples, long first, int count,
                std::vector<double>& block);
 
+/// Sum of G_aa over the samples of a block.
+double sum_of_diagonal(int tokens, int count, ScoreLayout layout, const std::vector<double>& slopes);
+
 }  // namespace
 
 template <class Real>
 struct Objective<Real>::Workspace {
-  std::vector<Real> projections;  ///< Z = X W
+  std::vector<Real> projections;  ///< Z = X P
   std::vector<Real> mixed;        ///< M
   std::vector<double> scores;
-  std::vector<double> gradient;
+  std::vector<double> slopes;  ///< G
   std::vector<double> correlation;
   std::vector<double> gram;
 };
@@ -38,24 +41,24 @@ struct Objective<Real>::Workspace {
 template <class Real>
 struct Objective<Real>::ChunkSums {
   double loss = 0;
-  double trace_gradient = 0;  ///< sum of G_aa
+  double trace_slope = 0;  ///< sum of G_aa
 };
 
 template <class Real>
-Objective<Real>::Objective(const Dataset<Real>& data, const Channel& channel, int width, double lambda,
-                           int block_samples)
-    : data_(data), channel_(checked(channel)), width_(width), lambda_(lambda) {
-  const int fitting =
-      block_samples > 0 ? block_samples : fitting_block(data.tokens, data.dimension, width, sizeof(Real));
+Objective<Real>::Objective(const Dataset<Real>& data, const Problem& problem, int block_samples)
+    : data_(data), channel_(checked(channel_of(problem))), student_(make_student<Real>(problem)) {
+  const int fitting = block_samples > 0 ? block_samples
+                                        : fitting_block(data.tokens, data.dimension, student_->columns(),
+                                                        static_cast<int>(sizeof(Real)));
   block_ = static_cast<int>(std::min<long>(fitting, data.samples));
   chunks_ = static_cast<int>(std::min<long>(most_chunks, (data.samples + block_ - 1) / block_));
-  weights_.resize(size());
-  chunk_gradients_.resize(weights_.size() * chunks_);
+  matrix_.resize(size());
+  chunk_gradients_.resize(matrix_.size() * chunks_);
 }
 
 template <class Real>
 long Objective<Real>::size() const {
-  return static_cast<long>(data_.dimension) * width_;
+  return static_cast<long>(data_.dimension) * student_->columns();
 }
 
 /// Starting a thread costs as much as some ten million flops when cores are busy.
@@ -67,11 +70,9 @@ int Objective<Real>::fitting_threads() const {
 }
 
 template <class Real>
-double Objective<Real>::operator()(std::span<const double> weights, std::span<double> gradient) {
-  double trace = 0;
-  for (double w : weights) trace += w * w;
-  std::transform(weights.begin(), weights.end(), weights_.begin(),
-                 [](double w) { return static_cast<Real>(w); });
+double Objective<Real>::operator()(std::span<const double> parameters, std::span<double> gradient) {
+  student_->load(parameters, matrix_);
+  const double trace = student_->trace(parameters);
   std::vector<ChunkSums> sums(chunks_);
   const int threads = fitting_threads();
   std::vector<Workspace> workspaces(threads);
@@ -83,12 +84,13 @@ double Objective<Real>::operator()(std::span<const double> weights, std::span<do
   ChunkSums total{data_.constant, 0};
   for (const ChunkSums& sum : sums) {
     total.loss += sum.loss;
-    total.trace_gradient += sum.trace_gradient;
+    total.trace_slope += sum.trace_slope;
   }
-  reduce_gradient(threads, weights, total.trace_gradient, gradient);
+  add_chunks(threads, gradient);
   const double d = data_.dimension;
+  student_->finish(parameters, 1 / (d * d * std::sqrt(d)), total.trace_slope, gradient);
   loss_ = total.loss / (d * d);
-  regularization_ = lambda_ / d * trace;
+  regularization_ = student_->penalty(parameters);
   return loss_ + regularization_;
 }
 
@@ -96,43 +98,40 @@ template <class Real>
 void Objective<Real>::sweep_chunk(int chunk, double trace, Workspace& work, ChunkSums& sums) {
   const int d = data_.dimension;
   const int tokens = data_.tokens;
+  const int columns = student_->columns();
+  const ScoreLayout layout = student_->layout();
   const long begin = data_.samples * chunk / chunks_;
   const long end = data_.samples * (chunk + 1) / chunks_;
-  Real* chunk_gradient = chunk_gradients_.data() + static_cast<std::size_t>(chunk) * weights_.size();
-  work.projections.resize(static_cast<std::size_t>(block_) * tokens * width_);
+  Real* chunk_gradient = chunk_gradients_.data() + static_cast<std::size_t>(chunk) * matrix_.size();
+  work.projections.resize(static_cast<std::size_t>(block_) * tokens * columns);
   work.mixed.resize(work.projections.size());
-  work.scores.resize(static_cast<std::size_t>(block_) * channel_.pair_count());
-  work.gradient.resize(work.scores.size());
+  work.scores.resize(static_cast<std::size_t>(block_) * channel_.score_count(layout));
+  work.slopes.resize(work.scores.size());
   const long blocks = (end - begin + block_ - 1) / block_;
   for (long block = 0; block < blocks; ++block) {
     const long first = begin + (end - begin) * block / blocks;
     const int count = static_cast<int>(begin + (end - begin) * (block + 1) / blocks - first);
     const int rows = count * tokens;
     const Real* x = data_.inputs.data() + static_cast<std::size_t>(first) * tokens * d;
-    gemm(CblasNoTrans, CblasNoTrans, rows, width_, d, Real{1}, x, weights_.data(), Real{0},
+    gemm(CblasNoTrans, CblasNoTrans, rows, columns, d, Real{1}, x, matrix_.data(), Real{0},
          work.projections.data());
-    row_scores(tokens, count, width_, work.projections.data(), work.projections.data(), trace,
-               1 / std::sqrt(d), work.scores.data());
+    student_->scores(count, x, work.projections.data(), trace, work.scores.data());
     load_rows(data_.correlation, data_.samples, first, count, work.correlation);
     load_rows(data_.gram, data_.samples, first, count, work.gram);
-    sums.loss += loss_and_gradient(channel_, count, work.scores.data(), work.correlation.data(),
-                                   work.gram.empty() ? nullptr : work.gram.data(), work.gradient.data());
-    mix_rows(tokens, count, width_, work.gradient.data(), work.projections.data(), work.mixed.data());
-    gemm(CblasTrans, CblasNoTrans, d, width_, rows, Real{1}, x, work.mixed.data(),
+    sums.loss +=
+        loss_and_gradient(channel_, count, work.scores.data(), work.correlation.data(),
+                          work.gram.empty() ? nullptr : work.gram.data(), work.slopes.data(), layout);
+    student_->mix(count, work.slopes.data(), x, work.projections.data(), work.mixed.data());
+    gemm(CblasTrans, CblasNoTrans, d, columns, rows, Real{1}, x, work.mixed.data(),
          block == 0 ? Real{0} : Real{1}, chunk_gradient);
-    for (int a = 0, pair = 0; a < tokens; pair += tokens - a, ++a) {
-      for (int s = 0; s < count; ++s) sums.trace_gradient += work.gradient[pair * count + s];
-    }
+    sums.trace_slope += sum_of_diagonal(tokens, count, layout, work.slopes);
   }
 }
 
+/// The gradients of the chunks, summed in their order.
 template <class Real>
-void Objective<Real>::reduce_gradient(int threads, std::span<const double> weights, double trace_gradient,
-                                      std::span<double> gradient) const {
-  const double d = data_.dimension;
-  const double scale = 1 / (d * d * std::sqrt(d));
-  const double shrinkage = 2 * lambda_ / d - 2 * scale * trace_gradient;
-  const auto entries = static_cast<long>(weights.size());
+void Objective<Real>::add_chunks(int threads, std::span<double> gradient) const {
+  const auto entries = static_cast<long>(gradient.size());
   constexpr long tile = 512;
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (long begin = 0; begin < entries; begin += tile) {
@@ -142,28 +141,27 @@ void Objective<Real>::reduce_gradient(int threads, std::span<const double> weigh
       const Real* chunk_gradient = chunk_gradients_.data() + chunk * entries;
       for (long i = begin; i < end; ++i) sum[i - begin] += chunk_gradient[i];
     }
-    for (long i = begin; i < end; ++i) gradient[i] = scale * sum[i - begin] + shrinkage * weights[i];
+    std::copy_n(sum.begin(), end - begin, gradient.begin() + begin);
   }
 }
 
 double objective_bytes(const Problem& problem, int bytes_per_real, int threads) {
-  const double width = std::max(1.0, std::round(problem.kappa * problem.dimension));
-  const double weights = problem.dimension * width * bytes_per_real;
-  const int fitting = fitting_block(problem.tokens, problem.dimension, static_cast<int>(std::min(width, 1e9)),
-                                    bytes_per_real);
+  const double columns = parameter_count(problem) / problem.dimension;
+  const double matrix = problem.dimension * columns * bytes_per_real;
+  const int fitting = fitting_block(problem.tokens, problem.dimension, columns, bytes_per_real);
   const double block_rows = static_cast<double>(fitting) * problem.tokens;
-  const double scores = 8.0 * fitting * problem.tokens * (3.0 * problem.tokens);
-  return (most_chunks + 1) * weights + threads * (2 * block_rows * width * bytes_per_real + scores);
+  const double scores = 8.0 * fitting * problem.tokens * (4.0 * problem.tokens);
+  return (most_chunks + 1) * matrix + threads * (2 * block_rows * columns * bytes_per_real + scores);
 }
 
 namespace {
 
 /// X, Z and M of a block stay in a megabyte; fewer than 128 rows starve the matrix products.
-int fitting_block(int tokens, int dimension, int width, int bytes_per_real) {
+int fitting_block(int tokens, int dimension, double columns, int bytes_per_real) {
   constexpr double cache_bytes = 1 << 20;
   constexpr double fewest_rows = 128;
   constexpr double most_rows = 2048;
-  const double row_bytes = (dimension + 2.0 * width) * bytes_per_real;
+  const double row_bytes = (dimension + 2 * columns) * bytes_per_real;
   const double rows = std::clamp(cache_bytes / row_bytes, fewest_rows, most_rows);
   return std::max(1, static_cast<int>(rows / tokens));
 }
@@ -175,6 +173,15 @@ void load_rows(const std::vector<double>& rows, long samples, long first, int co
   for (long row = 0; row < row_count; ++row) {
     std::copy_n(rows.begin() + row * samples + first, count, block.begin() + row * count);
   }
+}
+
+double sum_of_diagonal(int tokens, int count, ScoreLayout layout, const std::vector<double>& slopes) {
+  double sum = 0;
+  for (int a = 0, row = 0; a < tokens; ++a) {
+    for (int s = 0; s < count; ++s) sum += slopes[row * count + s];
+    row += layout == ScoreLayout::full ? tokens + 1 : tokens - a;
+  }
+  return sum;
 }
 
 }  // namespace

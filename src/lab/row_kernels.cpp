@@ -38,16 +38,17 @@ double dot(const Real* left, const Real* right, int width) {
 }
 
 template <class Real>
-void scores_of_rows(int tokens, int count, int width, const Real* left, const Real* right, double trace,
+void scores_of_rows(const RowBlock& block, Rows<const Real> left, Rows<const Real> right, double trace,
                     double scale, double* scores) {
-  const auto stride = static_cast<std::size_t>(width);
-  for (int s = 0; s < count; ++s) {
+  const bool full = block.layout == ScoreLayout::full;
+  for (int s = 0; s < block.count; ++s) {
     double* score = scores + s;
-    for (int a = 0; a < tokens; ++a) {
-      const Real* row = left + (static_cast<std::size_t>(s) * tokens + a) * stride;
-      for (int b = a; b < tokens; ++b, score += count) {
-        const Real* column = right + (static_cast<std::size_t>(s) * tokens + b) * stride;
-        *score = scale * (dot(row, column, width) - (a == b ? trace : 0));
+    const std::size_t first = static_cast<std::size_t>(s) * block.tokens;
+    for (int a = 0; a < block.tokens; ++a) {
+      const Real* row = left.first + (first + a) * left.stride;
+      for (int b = full ? 0 : a; b < block.tokens; ++b, score += block.count) {
+        const Real* column = right.first + (first + b) * right.stride;
+        *score = scale * (dot(row, column, block.width) - (a == b ? trace : 0));
       }
     }
   }
@@ -55,62 +56,78 @@ void scores_of_rows(int tokens, int count, int width, const Real* left, const Re
 
 /// result = sum_b coefficients[b] rows_b over the T rows of one sample.
 template <class Real>
-void combine(int tokens, int width, const Real* coefficients, const Real* rows, Real* result) {
+void combine(int tokens, int width, const Real* coefficients, Rows<const Real> rows, Real* result) {
   const hn::ScalableTag<Real> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto stride = static_cast<std::size_t>(rows.stride);
   int i = 0;
   for (; i + lanes <= width; i += lanes) {
-    auto sum = hn::Mul(hn::Set(d, coefficients[0]), hn::LoadU(d, rows + i));
+    auto sum = hn::Mul(hn::Set(d, coefficients[0]), hn::LoadU(d, rows.first + i));
     for (int b = 1; b < tokens; ++b) {
-      const Real* row = rows + static_cast<std::size_t>(b) * width + i;
-      sum = hn::MulAdd(hn::Set(d, coefficients[b]), hn::LoadU(d, row), sum);
+      sum = hn::MulAdd(hn::Set(d, coefficients[b]), hn::LoadU(d, rows.first + b * stride + i), sum);
     }
     hn::StoreU(sum, d, result + i);
   }
   for (; i < width; ++i) {
     Real sum = 0;
-    for (int b = 0; b < tokens; ++b) sum += coefficients[b] * rows[static_cast<std::size_t>(b) * width + i];
+    for (int b = 0; b < tokens; ++b) sum += coefficients[b] * rows.first[b * stride + i];
     result[i] = sum;
   }
 }
 
+/// The T x T matrix that mixes the rows of one sample: g, its transpose, or the sum of both where g holds the
+/// pairs a <= b.
 template <class Real>
-void mixture_of_rows(int tokens, int count, int width, const double* gradient, const Real* rows,
-                     Real* mixed) {
-  std::vector<Real> coefficients(static_cast<std::size_t>(tokens) * tokens);
-  const std::size_t sample_stride = static_cast<std::size_t>(tokens) * width;
-  for (int s = 0; s < count; ++s) {
-    const double* g = gradient + s;
+void load_coefficients(const RowBlock& block, Factor factor, const double* g, Real* coefficients) {
+  const int tokens = block.tokens;
+  if (block.layout == ScoreLayout::full) {
     for (int a = 0; a < tokens; ++a) {
-      for (int b = a; b < tokens; ++b, g += count) {
-        const auto value = static_cast<Real>(a == b ? 2 * *g : *g);
-        coefficients[a * tokens + b] = coefficients[b * tokens + a] = value;
+      for (int b = 0; b < tokens; ++b, g += block.count) {
+        coefficients[factor == Factor::left ? a * tokens + b : b * tokens + a] = static_cast<Real>(*g);
       }
     }
-    const Real* sample = rows + s * sample_stride;
+    return;
+  }
+  for (int a = 0; a < tokens; ++a) {
+    for (int b = a; b < tokens; ++b, g += block.count) {
+      const auto value = static_cast<Real>(a == b ? 2 * *g : *g);
+      coefficients[a * tokens + b] = coefficients[b * tokens + a] = value;
+    }
+  }
+}
+
+template <class Real>
+void mixture_of_rows(const RowBlock& block, Factor factor, const double* gradient, Rows<const Real> rows,
+                     Rows<Real> mixed) {
+  const int tokens = block.tokens;
+  std::vector<Real> coefficients(static_cast<std::size_t>(tokens) * tokens);
+  for (int s = 0; s < block.count; ++s) {
+    load_coefficients(block, factor, gradient + s, coefficients.data());
+    const std::size_t first = static_cast<std::size_t>(s) * tokens;
+    const Rows<const Real> sample{rows.first + first * rows.stride, rows.stride};
     for (int a = 0; a < tokens; ++a) {
-      Real* result = mixed + s * sample_stride + static_cast<std::size_t>(a) * width;
-      combine(tokens, width, coefficients.data() + a * tokens, sample, result);
+      combine(tokens, block.width, coefficients.data() + a * tokens, sample,
+              mixed.first + (first + a) * mixed.stride);
     }
   }
 }
 
 // Run-time dispatch needs plain functions.
-void scores_of_rows_f32(int tokens, int count, int width, const float* left, const float* right, double trace,
+void scores_of_rows_f32(const RowBlock& block, Rows<const float> left, Rows<const float> right, double trace,
                         double scale, double* scores) {
-  scores_of_rows(tokens, count, width, left, right, trace, scale, scores);
+  scores_of_rows(block, left, right, trace, scale, scores);
 }
-void scores_of_rows_f64(int tokens, int count, int width, const double* left, const double* right,
+void scores_of_rows_f64(const RowBlock& block, Rows<const double> left, Rows<const double> right,
                         double trace, double scale, double* scores) {
-  scores_of_rows(tokens, count, width, left, right, trace, scale, scores);
+  scores_of_rows(block, left, right, trace, scale, scores);
 }
-void mixture_of_rows_f32(int tokens, int count, int width, const double* gradient, const float* rows,
-                         float* mixed) {
-  mixture_of_rows(tokens, count, width, gradient, rows, mixed);
+void mixture_of_rows_f32(const RowBlock& block, Factor factor, const double* gradient, Rows<const float> rows,
+                         Rows<float> mixed) {
+  mixture_of_rows(block, factor, gradient, rows, mixed);
 }
-void mixture_of_rows_f64(int tokens, int count, int width, const double* gradient, const double* rows,
-                         double* mixed) {
-  mixture_of_rows(tokens, count, width, gradient, rows, mixed);
+void mixture_of_rows_f64(const RowBlock& block, Factor factor, const double* gradient,
+                         Rows<const double> rows, Rows<double> mixed) {
+  mixture_of_rows(block, factor, gradient, rows, mixed);
 }
 
 }  // namespace qklab::lab::HWY_NAMESPACE
@@ -125,25 +142,27 @@ HWY_EXPORT(mixture_of_rows_f32);
 HWY_EXPORT(mixture_of_rows_f64);
 
 template <>
-void row_scores(int tokens, int count, int width, const float* left, const float* right, double trace,
+void row_scores(const RowBlock& block, Rows<const float> left, Rows<const float> right, double trace,
                 double scale, double* scores) {
-  HWY_DYNAMIC_DISPATCH(scores_of_rows_f32)(tokens, count, width, left, right, trace, scale, scores);
+  HWY_DYNAMIC_DISPATCH(scores_of_rows_f32)(block, left, right, trace, scale, scores);
 }
 
 template <>
-void row_scores(int tokens, int count, int width, const double* left, const double* right, double trace,
+void row_scores(const RowBlock& block, Rows<const double> left, Rows<const double> right, double trace,
                 double scale, double* scores) {
-  HWY_DYNAMIC_DISPATCH(scores_of_rows_f64)(tokens, count, width, left, right, trace, scale, scores);
+  HWY_DYNAMIC_DISPATCH(scores_of_rows_f64)(block, left, right, trace, scale, scores);
 }
 
 template <>
-void mix_rows(int tokens, int count, int width, const double* gradient, const float* rows, float* mixed) {
-  HWY_DYNAMIC_DISPATCH(mixture_of_rows_f32)(tokens, count, width, gradient, rows, mixed);
+void mix_rows(const RowBlock& block, Factor factor, const double* gradient, Rows<const float> rows,
+              Rows<float> mixed) {
+  HWY_DYNAMIC_DISPATCH(mixture_of_rows_f32)(block, factor, gradient, rows, mixed);
 }
 
 template <>
-void mix_rows(int tokens, int count, int width, const double* gradient, const double* rows, double* mixed) {
-  HWY_DYNAMIC_DISPATCH(mixture_of_rows_f64)(tokens, count, width, gradient, rows, mixed);
+void mix_rows(const RowBlock& block, Factor factor, const double* gradient, Rows<const double> rows,
+              Rows<double> mixed) {
+  HWY_DYNAMIC_DISPATCH(mixture_of_rows_f64)(block, factor, gradient, rows, mixed);
 }
 
 }  // namespace qklab::lab

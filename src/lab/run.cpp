@@ -1,26 +1,28 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
+#include <optional>
 
-#include "qklab/channel/channel.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/core/memory.hpp"
-#include "qklab/core/random.hpp"
 #include "qklab/core/threads.hpp"
 #include "qklab/lab/dataset.hpp"
 #include "qklab/lab/descent.hpp"
 #include "qklab/lab/measure.hpp"
 #include "qklab/lab/objective.hpp"
+#include "qklab/lab/parameters.hpp"
 #include "qklab/lab/teacher.hpp"
 #include "qklab/lab/train.hpp"
 
 namespace qklab::lab {
 namespace {
 
-/// A trained W, and the two terms of the objective there.
+/// Trained parameters, and the two terms of the objective there.
 struct Trained {
-  Matrix weights;
+  Matrix parameters;
   double train_loss = 0;
   double regularization = 0;
   double gradient_norm = 0;
@@ -28,72 +30,71 @@ struct Trained {
   Outcome outcome = Outcome::stagnated;
 };
 
-void require_trainable(const Problem& problem);
 void require_room(const Problem& problem, const TrainOptions& options);
 
+/// Nothing when stopped before the data were complete.
 template <class Real>
-Trained train(const Problem& problem, const TrainOptions& options, const Matrix& teacher, std::uint64_t seed);
+std::optional<Trained> train(const Problem& problem, const TrainOptions& options, const Matrix& teacher,
+                             std::uint64_t seed);
 
-Matrix random_start(const Problem& problem, std::uint64_t seed);
 Descent minimize(const DifferentiableFunction& function, std::span<const double> start, Optimizer optimizer,
                  const DescentOptions& options);
 
-/// W = 0 in place of a descent that converged towards it.
+/// P = 0, where the gradient vanishes, in place of a descent that converged towards it.
 void settle_at_zero(Descent& descent, double value_at_zero, double start_norm);
+
+void measure(const Matrix& student, const Matrix& teacher, TrainedRun& result);
+TrainedRun unmeasured(const Problem& problem, std::uint64_t seed);
 
 }  // namespace
 
 TrainedRun run(const Problem& problem, const TrainOptions& options, std::uint64_t seed) {
   const auto begin = std::chrono::steady_clock::now();
-  require_trainable(checked(problem));
+  require_trainable(problem);
   require_room(problem, checked(options));
   const Matrix teacher = draw_teacher(problem, seed);
-  const Trained trained = options.precision == Precision::f32
-                              ? train<float>(problem, options, teacher, seed)
-                              : train<double>(problem, options, teacher, seed);
-  const Matrix student = product_with_transpose(trained.weights);
-
-  TrainedRun result;
-  result.problem = problem;
-  result.seed = seed;
-  result.test_error = measure_test_error(problem, teacher, trained.weights, options.test_samples, seed);
-  result.train_loss = trained.train_loss;
-  result.regularization = trained.regularization;
-  result.overlap = overlap(student, teacher);
-  result.self_overlap = overlap(student, student);
-  result.eigenvalues = eigenvalues_of_product(trained.weights);
-  result.zero_fraction = zero_fraction(result.eigenvalues);
-  result.epochs = trained.epochs;
-  result.gradient_norm = trained.gradient_norm;
-  result.outcome = trained.outcome;
+  const std::optional<Trained> trained = options.precision == Precision::f32
+                                             ? train<float>(problem, options, teacher, seed)
+                                             : train<double>(problem, options, teacher, seed);
+  TrainedRun result = unmeasured(problem, seed);
+  if (trained) {
+    const Matrix student = student_matrix(problem, trained->parameters);
+    result.test_error = measure_test_error(problem, teacher, student, options.test_samples, seed);
+    measure(student, teacher, result);
+    result.train_loss = trained->train_loss;
+    result.regularization = trained->regularization;
+    result.epochs = trained->epochs;
+    result.gradient_norm = trained->gradient_norm;
+    result.outcome = trained->outcome;
+  }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
+}
+
+void require_trainable(const Problem& problem) {
+  checked(problem);
+  if (problem.activation != Activation::softmax && problem.activation != Activation::identity) {
+    throw InvalidParameter("activation", to_string(problem.activation),
+                           "training is available for softmax, identity");
+  }
+  if (problem.parametrization == Parametrization::direct && problem.kappa != 1) {
+    throw InvalidParameter("kappa", problem.kappa, "a direct student has no width: must be 1");
+  }
+  require_independent_tokens(problem);
 }
 
 double memory_estimate(const Problem& problem, const TrainOptions& options) {
   const int bytes_per_real = options.precision == Precision::f32 ? 4 : 8;
   const double d = problem.dimension;
-  const double width = std::max(1.0, std::round(problem.kappa * d));
   const double optimizer_vectors = options.optimizer == Optimizer::lbfgs ? 48 : 8;
-  const double square_matrices = 6;
+  const double square_matrices = 10;
   return dataset_bytes(problem, bytes_per_real, thread_budget()) +
          objective_bytes(problem, bytes_per_real, thread_budget()) +
-         8 * (optimizer_vectors * d * width + square_matrices * d * d +
+         8 * (optimizer_vectors * parameter_count(problem) + square_matrices * d * d +
               static_cast<double>(options.test_samples));
 }
 
 namespace {
-
-void require_trainable(const Problem& problem) {
-  if (problem.parametrization != Parametrization::tied) {
-    throw InvalidParameter("parametrization", to_string(problem.parametrization),
-                           "training is available for tied");
-  }
-  if (problem.activation != Activation::softmax && problem.activation != Activation::identity) {
-    throw InvalidParameter("activation", to_string(problem.activation),
-                           "training is available for softmax, identity");
-  }
-}
 
 void require_room(const Problem& problem, const TrainOptions& options) {
   const double d = problem.dimension;
@@ -105,17 +106,19 @@ void require_room(const Problem& problem, const TrainOptions& options) {
 }
 
 template <class Real>
-Trained train(const Problem& problem, const TrainOptions& options, const Matrix& teacher,
-              std::uint64_t seed) {
-  const Dataset<Real> data = draw_dataset<Real>(problem, teacher, seed, options.progress);
-  Objective<Real> objective(data, channel_of(problem), student_width(problem), problem.lambda);
-  const DifferentiableFunction function = [&](std::span<const double> weights, std::span<double> gradient) {
-    return objective(weights, gradient);
+std::optional<Trained> train(const Problem& problem, const TrainOptions& options, const Matrix& teacher,
+                             std::uint64_t seed) {
+  const Dataset<Real> data = draw_dataset<Real>(problem, teacher, seed, options.progress, options.stop);
+  if (options.stop.requested()) return std::nullopt;
+  Objective<Real> objective(data, problem);
+  const DifferentiableFunction function = [&](std::span<const double> point, std::span<double> gradient) {
+    return objective(point, gradient);
   };
   const Matrix start = random_start(problem, seed);
   const std::span<const double> start_entries(start.data(), static_cast<std::size_t>(start.size()));
   std::vector<double> gradient(start_entries.size(), 0.0);
   const double value_at_zero = function(std::vector<double>(start_entries.size(), 0.0), gradient);
+  const bool is_stationary_at_zero = std::ranges::all_of(gradient, [](double slope) { return slope == 0; });
 
   DescentOptions descent_options;
   descent_options.gradient_tolerance = options.gradient_tolerance;
@@ -127,26 +130,15 @@ Trained train(const Problem& problem, const TrainOptions& options, const Matrix&
   descent_options.progress = options.progress;
   descent_options.stop = options.stop;
   Descent descent = minimize(function, start_entries, options.optimizer, descent_options);
-  settle_at_zero(descent, value_at_zero, start.norm());
+  if (is_stationary_at_zero) settle_at_zero(descent, value_at_zero, start.norm());
 
   function(descent.point, gradient);
-  return {Eigen::Map<const Matrix>(descent.point.data(), start.rows(), start.cols()),
-          objective.loss(),
-          objective.regularization(),
-          descent.gradient_norm,
-          descent.epochs,
-          descent.outcome};
-}
-
-/// iid N(0, v) entries with v^2 p (p + d + 1) = Q0, the mean of Tr(S^2)/d: scores start with the variance of
-/// the teacher's whatever the width, and know nothing else of it.
-Matrix random_start(const Problem& problem, std::uint64_t seed) {
-  const double d = problem.dimension;
-  const double p = student_width(problem);
-  Matrix weights(problem.dimension, student_width(problem));
-  RandomStream stream(seed, Purpose::student);
-  stream.fill_normal(std::span<double>(weights.data(), static_cast<std::size_t>(weights.size())));
-  return weights * std::pow(teacher_self_overlap(problem) / (p * (p + d + 1)), 0.25);
+  return Trained{Eigen::Map<const Matrix>(descent.point.data(), start.rows(), start.cols()),
+                 objective.loss(),
+                 objective.regularization(),
+                 descent.gradient_norm,
+                 descent.epochs,
+                 descent.outcome};
 }
 
 Descent minimize(const DifferentiableFunction& function, std::span<const double> start, Optimizer optimizer,
@@ -171,6 +163,37 @@ void settle_at_zero(Descent& descent, double value_at_zero, double start_norm) {
   descent.value = value_at_zero;
   descent.gradient_norm = 0;
   descent.outcome = Outcome::zero_solution;
+}
+
+void measure(const Matrix& student, const Matrix& teacher, TrainedRun& result) {
+  const bool untied = result.problem.parametrization == Parametrization::untied;
+  const Matrix symmetric = untied ? symmetric_part(student) : student;
+  const Matrix antisymmetric = student - symmetric;
+  result.overlap = overlap(symmetric, teacher);
+  result.self_overlap = overlap(symmetric, symmetric);
+  result.antisymmetric_self_overlap = overlap(antisymmetric, antisymmetric);
+  const Modes modes = symmetric_modes(symmetric);
+  const Modes teacher_modes = symmetric_modes(teacher);
+  result.eigenvalues = modes.values;
+  result.teacher_eigenvalues = teacher_modes.values;
+  result.alignments = alignments(teacher_modes, modes);
+  result.teacher_levels = levels(teacher, modes);
+  if (untied) result.singular_values = singular_values(student);
+  result.zero_fraction = zero_fraction(untied ? result.singular_values : result.eigenvalues);
+}
+
+TrainedRun unmeasured(const Problem& problem, std::uint64_t seed) {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  TrainedRun result;
+  result.problem = problem;
+  result.seed = seed;
+  result.test_error = {unknown, unknown};
+  for (double* value : {&result.train_loss, &result.regularization, &result.overlap, &result.self_overlap,
+                        &result.antisymmetric_self_overlap, &result.zero_fraction, &result.gradient_norm}) {
+    *value = unknown;
+  }
+  result.outcome = Outcome::interrupted;
+  return result;
 }
 
 }  // namespace

@@ -62,11 +62,11 @@ DescentProblem attention_objective(const char* name) {
   problem.lambda = 0.05;
   problem.noise_in = 0.3;
   const auto data = std::make_shared<Dataset<Real>>(draw_dataset<Real>(problem, draw_teacher(problem, 1), 1));
-  const auto objective = std::make_shared<Objective<Real>>(*data, channel_of(problem), 12, problem.lambda);
+  const auto objective = std::make_shared<Objective<Real>>(*data, problem);
   const auto function = [data, objective](std::span<const double> x, std::span<double> gradient) {
     return (*objective)(x, gradient);
   };
-  const Matrix start = gaussian_weights(problem, 1);
+  const Matrix start = gaussian_parameters(problem, 1);
   const std::vector<double> zero(entries(start).size(), 0.0);
   std::vector<double> gradient(zero.size());
   return {name,         function,        std::vector<double>(entries(start).begin(), entries(start).end()),

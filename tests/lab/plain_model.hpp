@@ -72,15 +72,32 @@ inline double loss(const Problem& problem, const Matrix& teacher, const Matrix& 
   return (y * basis * basis.transpose() - prediction * x).squaredNorm() / problem.dimension;
 }
 
-inline double objective(const Problem& problem, const Matrix& teacher, const Matrix& weights,
+/// S of docs/theory section 1.3 from the parameters: W, S itself, or [U V].
+inline Matrix student(const Problem& problem, const Matrix& parameters) {
+  if (problem.parametrization == Parametrization::tied) return parameters * parameters.transpose();
+  if (problem.parametrization == Parametrization::direct) return (parameters + parameters.transpose()) / 2;
+  const Eigen::Index p = parameters.cols() / 2;
+  return parameters.leftCols(p) * parameters.rightCols(p).transpose();
+}
+
+inline double penalty(const Problem& problem, const Matrix& parameters) {
+  const double decay = problem.lambda / problem.dimension;
+  if (problem.parametrization == Parametrization::tied) return decay * parameters.squaredNorm();
+  if (problem.parametrization == Parametrization::direct) {
+    return decay * student(problem, parameters).squaredNorm();
+  }
+  return decay / 2 * parameters.squaredNorm();
+}
+
+inline double objective(const Problem& problem, const Matrix& teacher, const Matrix& parameters,
                         std::uint64_t seed) {
   const double d = problem.dimension;
-  const Matrix student = weights * weights.transpose();
+  const Matrix s = student(problem, parameters);
   double total = 0;
   for (long sample = 0; sample < sample_count(problem); ++sample) {
-    total += loss(problem, teacher, student, seed, sample);
+    total += loss(problem, teacher, s, seed, sample);
   }
-  return total / (d * d) + problem.lambda / d * weights.squaredNorm();
+  return total / (d * d) + penalty(problem, parameters);
 }
 
 }  // namespace qklab::lab::plain

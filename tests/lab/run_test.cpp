@@ -52,13 +52,84 @@ TEST(Run, MeasuresItsOwnMinimiser) {
   EXPECT_LE(std::abs(result.overlap), std::sqrt(result.self_overlap * overlap(teacher, teacher)));
 }
 
+TEST(Run, MeasurementsOfEveryStudentFitTogether) {
+  const auto sum_of_products = [](const std::vector<double>& left, const std::vector<double>& right) {
+    return std::inner_product(left.begin(), left.end(), right.begin(), 0.0);
+  };
+  const Matrix teacher = draw_teacher(small_problem(), 4);
+  for (Parametrization parametrization :
+       {Parametrization::tied, Parametrization::direct, Parametrization::untied}) {
+    Problem problem = small_problem();
+    problem.parametrization = parametrization;
+    problem.noise_out = 0.1;
+    const TrainedRun result = run(problem, quick_options(), 4);
+    EXPECT_EQ(result.outcome, Outcome::converged);
+    for (const auto* values :
+         {&result.eigenvalues, &result.teacher_eigenvalues, &result.alignments, &result.teacher_levels}) {
+      ASSERT_EQ(std::ssize(*values), 20);
+    }
+    const auto& s = result.eigenvalues;
+    EXPECT_NEAR(result.self_overlap, sum_of_products(s, s) / 20, 1e-13);
+    // Tr(S S0) = sum_i s_i v_i^T S0 v_i.
+    EXPECT_NEAR(result.overlap, sum_of_products(s, result.teacher_levels) / 20, 1e-13);
+    const auto& s0 = result.teacher_eigenvalues;
+    EXPECT_NEAR(sum_of_products(s0, s0), teacher.squaredNorm(), 1e-12);
+    const auto& levels = result.teacher_levels;
+    EXPECT_NEAR(std::accumulate(levels.begin(), levels.end(), 0.0), teacher.trace(), 1e-12);
+    for (double alignment : result.alignments) {
+      EXPECT_GE(alignment, 0);
+      EXPECT_LE(alignment, 1 + 1e-12);
+    }
+    if (parametrization == Parametrization::untied) {
+      const auto& values = result.singular_values;
+      ASSERT_EQ(std::ssize(values), 20);
+      EXPECT_NEAR(result.self_overlap + result.antisymmetric_self_overlap,
+                  sum_of_products(values, values) / 20, 1e-13);
+      EXPECT_GT(result.antisymmetric_self_overlap, 1e-3) << "label noise is not symmetric";
+      // |U|^2 + |V|^2 is twice the nuclear norm of S where it is smallest.
+      const double nuclear_norm = std::accumulate(values.begin(), values.end(), 0.0);
+      EXPECT_NEAR(result.regularization, 0.03 / 20 * nuclear_norm, 1e-4 * result.regularization);
+    } else {
+      EXPECT_TRUE(result.singular_values.empty());
+      EXPECT_EQ(result.antisymmetric_self_overlap, 0);
+    }
+    if (parametrization == Parametrization::direct) {
+      EXPECT_NEAR(result.regularization, 0.03 * result.self_overlap, 1e-13);
+      EXPECT_LT(s.front(), 0) << "nothing keeps a direct student positive";
+    }
+  }
+}
+
+TEST(Run, LearnedModesAlign) {
+  // Clean labels, more than enough of them, and little decay: S is S0 and so are its eigenvectors.
+  for (Parametrization parametrization :
+       {Parametrization::tied, Parametrization::direct, Parametrization::untied}) {
+    Problem problem = small_problem();
+    problem.parametrization = parametrization;
+    problem.activation = Activation::identity;
+    problem.noise_in = 0;
+    problem.alpha = 2;
+    problem.lambda = 1e-4;
+    problem.teacher = SpectrumTeacher{"list", {5, 4, 3, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};
+    const TrainedRun result = run(problem, quick_options(), 4);
+    for (int i = 15; i < 20; ++i) {
+      EXPECT_NEAR(result.teacher_eigenvalues[i], i - 14, 1e-12);
+      EXPECT_NEAR(result.eigenvalues[i], i - 14, 1e-2);
+      EXPECT_NEAR(result.alignments[i], 1, 1e-3);
+      EXPECT_NEAR(result.teacher_levels[i], i - 14, 1e-2);
+    }
+  }
+}
+
 TEST(Run, IsAFunctionOfTheSeedOnly) {
   const int budget = omp_get_max_threads();
   Problem problem = small_problem();
   problem.dimension = 50;  // large enough for two threads
-  for (Precision precision : {Precision::f32, Precision::f64}) {
+  for (Parametrization parametrization :
+       {Parametrization::tied, Parametrization::direct, Parametrization::untied}) {
+    problem.parametrization = parametrization;
     TrainOptions options = quick_options();
-    options.precision = precision;
+    options.precision = parametrization == Parametrization::tied ? Precision::f32 : Precision::f64;
     options.max_epochs = 40;
     omp_set_num_threads(1);
     const TrainedRun one = run(problem, options, 4);
@@ -69,6 +140,9 @@ TEST(Run, IsAFunctionOfTheSeedOnly) {
     EXPECT_EQ(two.train_loss, one.train_loss);
     EXPECT_EQ(two.overlap, one.overlap);
     EXPECT_EQ(two.eigenvalues, one.eigenvalues);
+    EXPECT_EQ(two.singular_values, one.singular_values);
+    EXPECT_EQ(two.alignments, one.alignments);
+    EXPECT_EQ(two.teacher_levels, one.teacher_levels);
     EXPECT_EQ(two.epochs, one.epochs);
     EXPECT_EQ(two.gradient_norm, one.gradient_norm);
     EXPECT_NE(run(problem, options, 5).overlap, one.overlap);
@@ -137,7 +211,7 @@ TEST_P(EveryRun, LowersTheObjectiveAndStaysWithinItsRank) {
 
 /// Students of full width have one minimiser in S; narrow ones may have several.
 std::vector<NamedProblem> wide_problems() {
-  std::vector<NamedProblem> problems = small_problems();
+  std::vector<NamedProblem> problems = with_every_parametrization(small_problems());
   std::erase_if(problems, [](const NamedProblem& named) { return named.problem.kappa < 1; });
   return problems;
 }
@@ -145,12 +219,11 @@ std::vector<NamedProblem> wide_problems() {
 INSTANTIATE_TEST_SUITE_P(Small, EveryWideRun, testing::ValuesIn(wide_problems()),
                          [](const auto& param) { return param.param.name; });
 
-INSTANTIATE_TEST_SUITE_P(Small, EveryRun, testing::ValuesIn(small_problems()),
+INSTANTIATE_TEST_SUITE_P(Small, EveryRun, testing::ValuesIn(with_every_parametrization(small_problems())),
                          [](const auto& param) { return param.param.name; });
 
-/// Smallest weight decay at which S = 0 is the minimiser when the loss is convex: minus d times the lowest
-/// eigenvalue of the gradient at S = 0, here (2/d^2) sum_mu (0 - y) (x x^T - I)/sqrt d for T = 1.
-double largest_useful_weight_decay(const Problem& problem, std::uint64_t seed) {
+/// Minus the gradient of the data term at S = 0 for T = 1: (2/d^2) sum_mu y (x x^T - I)/sqrt d.
+Matrix descent_direction_at_zero(const Problem& problem, std::uint64_t seed) {
   const double d = problem.dimension;
   const Matrix teacher = draw_teacher(problem, seed);
   Matrix correlation = Matrix::Zero(problem.dimension, problem.dimension);
@@ -161,31 +234,63 @@ double largest_useful_weight_decay(const Problem& problem, std::uint64_t seed) {
                    (x.transpose() * x - Matrix::Identity(problem.dimension, problem.dimension)) /
                    std::sqrt(d);
   }
-  return d * Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(correlation).eigenvalues().maxCoeff();
+  return correlation;
+}
+
+/// Smallest weight decay at which S = 0 is the minimiser when the loss is convex: d times the largest
+/// eigenvalue of the descent direction at S = 0, of either sign for an untied student.
+double largest_useful_weight_decay(const Problem& problem, std::uint64_t seed) {
+  const Matrix direction = descent_direction_at_zero(problem, seed);
+  const Eigen::VectorXd levels = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(direction).eigenvalues();
+  const bool tied = problem.parametrization == Parametrization::tied;
+  return problem.dimension * (tied ? levels.maxCoeff() : levels.cwiseAbs().maxCoeff());
+}
+
+void expect_zero_beyond_its_threshold(Problem problem, Optimizer optimizer) {
+  problem.activation = Activation::identity;
+  problem.tokens = 1;
+  const double threshold = largest_useful_weight_decay(problem, 6);
+  TrainOptions options = quick_options();
+  options.optimizer = optimizer;
+  problem.lambda = 1.05 * threshold;
+  const TrainedRun zero = run(problem, options, 6);
+  EXPECT_EQ(zero.outcome, Outcome::zero_solution);
+  EXPECT_EQ(zero.self_overlap, 0);
+  EXPECT_EQ(zero.regularization, 0);
+  EXPECT_EQ(zero.zero_fraction, 1);
+  EXPECT_EQ(zero.gradient_norm, 0);
+  const Matrix teacher = draw_teacher(problem, 6);
+  EXPECT_NEAR(zero.test_error.value, 2 * overlap(teacher, teacher), 4 * zero.test_error.se);
+  problem.lambda = 0.95 * threshold;
+  const TrainedRun learned = run(problem, options, 6);
+  EXPECT_EQ(learned.outcome, Outcome::converged);
+  EXPECT_GT(learned.self_overlap, 1e-4);
 }
 
 TEST(Run, LargeWeightDecayGivesTheZeroSolution) {
   Problem problem = small_problem();
+  for (Optimizer optimizer : {Optimizer::lbfgs, Optimizer::adam, Optimizer::gradient_descent}) {
+    problem.parametrization = Parametrization::tied;
+    expect_zero_beyond_its_threshold(problem, optimizer);
+    problem.parametrization = Parametrization::untied;
+    expect_zero_beyond_its_threshold(problem, optimizer);
+  }
+}
+
+TEST(Run, LargeWeightDecayOnlyShrinksADirectStudent) {
+  // 2 (lambda/d) S = -grad f(S) -> -grad f(0) as lambda grows.
+  Problem problem = small_problem();
   problem.activation = Activation::identity;
   problem.tokens = 1;
-  const double threshold = largest_useful_weight_decay(problem, 6);
-  for (Optimizer optimizer : {Optimizer::lbfgs, Optimizer::adam, Optimizer::gradient_descent}) {
-    TrainOptions options = quick_options();
-    options.optimizer = optimizer;
-    problem.lambda = 1.05 * threshold;
-    const TrainedRun zero = run(problem, options, 6);
-    EXPECT_EQ(zero.outcome, Outcome::zero_solution);
-    EXPECT_EQ(zero.self_overlap, 0);
-    EXPECT_EQ(zero.regularization, 0);
-    EXPECT_EQ(zero.zero_fraction, 1);
-    EXPECT_EQ(zero.gradient_norm, 0);
-    const Matrix teacher = draw_teacher(problem, 6);
-    EXPECT_NEAR(zero.test_error.value, 2 * overlap(teacher, teacher), 4 * zero.test_error.se);
-    problem.lambda = 0.95 * threshold;
-    const TrainedRun learned = run(problem, options, 6);
-    EXPECT_EQ(learned.outcome, Outcome::converged);
-    EXPECT_GT(learned.self_overlap, 1e-4);
-  }
+  problem.parametrization = Parametrization::direct;
+  problem.lambda = 1e6;
+  TrainOptions options = quick_options();
+  options.gradient_tolerance = 1e-12;
+  const TrainedRun shrunk = run(problem, options, 6);
+  const Matrix s = descent_direction_at_zero(problem, 6) * problem.dimension / (2 * problem.lambda);
+  EXPECT_EQ(shrunk.outcome, Outcome::converged);
+  EXPECT_NEAR(shrunk.self_overlap, overlap(s, s), 1e-4 * overlap(s, s));
+  EXPECT_NEAR(shrunk.overlap, overlap(s, draw_teacher(problem, 6)), 1e-4 * shrunk.overlap);
 }
 
 TEST(Run, ScalingTheTeacherChangesNothing) {
@@ -229,9 +334,11 @@ TEST(Run, StopReturnsTheBestPointSoFar) {
   EXPECT_GT(objective(interrupted), objective(finished));
   EXPECT_TRUE(std::isfinite(interrupted.test_error.value));
 
-  const TrainedRun at_once = run(small_problem(), options, 4);
-  EXPECT_EQ(at_once.epochs, 1);
-  EXPECT_GT(objective(at_once), objective(interrupted));
+  const TrainedRun before_the_data = run(small_problem(), options, 4);
+  EXPECT_EQ(before_the_data.outcome, Outcome::interrupted);
+  EXPECT_EQ(before_the_data.epochs, 0);
+  EXPECT_TRUE(std::isnan(before_the_data.train_loss));
+  EXPECT_TRUE(std::isnan(before_the_data.test_error.value));
 }
 
 TEST(Run, BudgetOfEpochsIsReported) {
@@ -273,16 +380,20 @@ TEST(Run, RefusesWhatDoesNotFitInMemory) {
 TEST(Run, NamesWhatItCannotTrain) {
   Problem problem;
   problem.dimension = 10;
-  problem.parametrization = Parametrization::direct;
-  EXPECT_EQ(message_of<InvalidParameter>(problem),
-            "parametrization = direct: training is available for tied");
-  problem.parametrization = Parametrization::untied;
-  EXPECT_EQ(message_of<InvalidParameter>(problem),
-            "parametrization = untied: training is available for tied");
-  problem.parametrization = Parametrization::tied;
   problem.activation = Activation::hermite3;
   EXPECT_EQ(message_of<InvalidParameter>(problem),
             "activation = hermite3: training is available for softmax, identity");
+  problem.activation = Activation::softmax;
+  problem.parametrization = Parametrization::direct;
+  problem.kappa = 0.5;
+  EXPECT_EQ(message_of<InvalidParameter>(problem), "kappa = 0.5: a direct student has no width: must be 1");
+  problem.kappa = 1;
+  problem.task = Task::seq2seq;
+  problem.tokens = 11;
+  EXPECT_EQ(message_of<InvalidParameter>(problem),
+            "tokens = 11: task seq2seq needs linearly independent tokens: T must be <= dimension = 10");
+  problem.tokens = 10;
+  EXPECT_NO_THROW(require_trainable(problem));
 }
 
 TEST(Run, RefusesBadNumbers) {

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "qklab/core/problem.hpp"
 #include "qklab/core/random.hpp"
 #include "qklab/lab/matrix.hpp"
+#include "qklab/lab/parameters.hpp"
 
 namespace qklab::lab {
 
@@ -73,12 +76,25 @@ inline std::vector<NamedProblem> small_problems() {
   return problems;
 }
 
-/// W with iid N(0, 1/sqrt(p d)) entries.
-inline Matrix gaussian_weights(const Problem& problem, std::uint64_t index) {
-  Matrix weights(problem.dimension, student_width(problem));
+/// `problems` with each parametrization, the tied ones under their own names. A direct student has no width.
+inline std::vector<NamedProblem> with_every_parametrization(const std::vector<NamedProblem>& problems) {
+  std::vector<NamedProblem> result = problems;
+  for (NamedProblem named : problems) {
+    named.problem.parametrization = Parametrization::untied;
+    result.push_back({named.name + "_untied", named.problem});
+    if (named.problem.kappa != 1) continue;
+    named.problem.parametrization = Parametrization::direct;
+    result.push_back({named.name + "_direct", named.problem});
+  }
+  return result;
+}
+
+/// Parameters with iid N(0, v) entries, v = 1/sqrt(p d) for a d x p matrix.
+inline Matrix gaussian_parameters(const Problem& problem, std::uint64_t index) {
+  Matrix parameters(problem.dimension, parameter_columns(problem));
   RandomStream stream(7, Purpose::probe, index);
-  for (double& w : weights.reshaped()) w = stream.normal();
-  return weights / std::pow(static_cast<double>(weights.size()), 0.25);
+  for (double& entry : parameters.reshaped()) entry = stream.normal();
+  return parameters / std::pow(static_cast<double>(parameters.size()), 0.25);
 }
 
 inline std::span<const double> entries(const Matrix& matrix) {

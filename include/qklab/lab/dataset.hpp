@@ -40,11 +40,15 @@ struct Dataset {
 /// noise_out T (d - T) to every sample's loss, so it is left out of `constant`: losses of both tasks then
 /// have the same limit.
 ///
-/// Throws InvalidParameter for a channel outside its domain and for seq2seq with T > d (the tokens must be
-/// linearly independent).
+/// Once a stop is requested the samples that are left stay zero: such a data set is not to be used.
+///
+/// Throws InvalidParameter for a channel outside its domain and like require_independent_tokens().
 template <class Real>
 Dataset<Real> draw_dataset(const Problem& problem, const Matrix& teacher, std::uint64_t seed,
-                           const ProgressCallback& progress = {});
+                           const ProgressCallback& progress = {}, const StopToken& stop = {});
+
+/// Throws InvalidParameter for seq2seq with T > d, whose labels do not fix an attention matrix.
+void require_independent_tokens(const Problem& problem);
 
 /// Bytes of the data set and of the work space that draws it on `threads` threads.
 double dataset_bytes(const Problem& problem, int bytes_per_real, int threads);

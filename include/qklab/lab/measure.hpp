@@ -9,22 +9,41 @@
 
 namespace qklab::lab {
 
-/// S = W W^T, d x d, exactly symmetric.
+/// W W^T, d x d, exactly symmetric.
 Matrix product_with_transpose(const Matrix& factor);
 
-/// Tr(A B)/d of two symmetric d x d matrices.
+/// (A + A^T)/2, exactly symmetric.
+Matrix symmetric_part(const Eigen::Ref<const Matrix>& matrix);
+
+/// Tr(A B^T)/d of two d x d matrices.
 double overlap(const Matrix& left, const Matrix& right);
 
-/// The d eigenvalues of W W^T, ascending, computed from the smaller of W W^T and W^T W (LAPACK dsyevd);
-/// rounding below zero is cut off. Throws Error when an entry is not finite or LAPACK does not converge.
-std::vector<double> eigenvalues_of_product(const Matrix& factor);
+/// Eigenvalues, ascending, and the eigenvectors in the columns of `vectors`, in the same order.
+struct Modes {
+  std::vector<double> values;
+  Eigen::MatrixXd vectors;
+};
 
-/// Fraction of eigenvalues (ascending, >= 0) below 1e-3 of the largest; 1 when all are zero.
-double zero_fraction(const std::vector<double>& eigenvalues);
+/// The modes of a symmetric matrix (LAPACK dsyevd). Throws Error when an entry is not finite or LAPACK does
+/// not converge.
+Modes symmetric_modes(const Matrix& matrix);
+
+/// The singular values of a square matrix, ascending (LAPACK dgesdd). Throws like symmetric_modes().
+std::vector<double> singular_values(const Matrix& matrix);
+
+/// (u_i . v_i)^2 of the i-th eigenvectors of both.
+std::vector<double> alignments(const Modes& left, const Modes& right);
+
+/// v_i^T A v_i of the eigenvectors v_i.
+std::vector<double> levels(const Matrix& matrix, const Modes& modes);
+
+/// Fraction of values below 1e-3 of the largest, both in absolute value; 1 when all are zero.
+double zero_fraction(const std::vector<double>& values);
 
 /// E ||sigma(h0) - sigma(h)||_F^2 over `samples` fresh samples without label noise, with the standard error
-/// over samples; h0 from the teacher S0, h from S = W W^T. Sample i is a function of (seed, i) alone.
-Estimate measure_test_error(const Problem& problem, const Matrix& teacher, const Matrix& weights,
+/// over samples; h0 from the teacher S0, h from the student S (docs/theory section 1.3: all T x T scores for
+/// an untied one). Sample i is a function of (seed, i) alone.
+Estimate measure_test_error(const Problem& problem, const Matrix& teacher, const Matrix& student,
                             long samples, std::uint64_t seed);
 
 }  // namespace qklab::lab

@@ -22,12 +22,13 @@ Precision parse_precision(const std::string& name);
 struct TrainOptions {
   Optimizer optimizer = Optimizer::lbfgs;
   Precision precision = Precision::f64;
-  /// Stop when |grad L|_F max(|W0|_F, |W|_F) <= tolerance * L(0), W0 the random start: the test stays as
+  /// Stop when |grad L|_F max(|P0|_F, |P|_F) <= tolerance * L(0), P the parameters (lab/parameters.hpp), P0
+  /// their random start: the test stays as
   /// strict when the loss, the teacher or d are scaled. In f32 the rounding of the gradient is near 5e-6 on
   /// this scale.
   double gradient_tolerance = 1e-5;
   int max_epochs = 5000;        ///< passes over the data
-  double learning_rate = 0.05;  ///< first step, relative to the size of W; Adam and gradient descent only
+  double learning_rate = 0.05;  ///< first step, relative to the size of P; Adam and gradient descent only
   long test_samples = 20000;    ///< fresh samples for the measured test error
   ProgressCallback progress{};
   StopToken stop{};
@@ -37,28 +38,46 @@ struct TrainOptions {
 TrainOptions checked(TrainOptions options);
 
 /// What one trained run measured. Every random choice is a function of `seed`.
+///
+/// An untied S = S_s + S_a has a symmetric and an antisymmetric part; eigenvalues, eigenvectors and
+/// self_overlap are those of S_s. For tied and direct students S_s = S. With one token S_a and the singular
+/// values depend on the start (docs/theory section 1.3).
 struct TrainedRun {
   Problem problem;
   std::uint64_t seed = 0;
-  Estimate test_error;        ///< on fresh samples, with its standard error
-  double train_loss = 0;      ///< (1/d^2) sum of losses; seq2seq: on the span of the tokens (lab/dataset.hpp)
-  double regularization = 0;  ///< (lambda/d) |W|_F^2
-  double overlap = 0;         ///< Tr(S S0)/d
-  double self_overlap = 0;    ///< Tr(S^2)/d
-  double zero_fraction = 0;   ///< eigenvalues of S below 1e-3 of the largest
-  std::vector<double> eigenvalues;  ///< of S, ascending, d of them
+  Estimate test_error;    ///< on fresh samples, with its standard error
+  double train_loss = 0;  ///< (1/d^2) sum of losses; seq2seq: on the span of the tokens (lab/dataset.hpp)
+  double regularization =
+      0;                    ///< the penalty: (lambda/d) |W|_F^2, (lambda/d) |S|_F^2, (lambda/2d) |[U V]|_F^2
+  double overlap = 0;       ///< Tr(S S0)/d
+  double self_overlap = 0;  ///< Tr(S_s^2)/d
+  double antisymmetric_self_overlap = 0;  ///< Tr(S_a S_a^T)/d, S_a = (S - S^T)/2; 0 unless untied
+  /// Share of the eigenvalues of S (untied: singular values) below 1e-3 of the largest, in absolute value.
+  double zero_fraction = 0;
+  std::vector<double> eigenvalues;          ///< of S_s, ascending, d of them
+  std::vector<double> singular_values;      ///< of S, ascending, d of them; untied only, else empty
+  std::vector<double> teacher_eigenvalues;  ///< of S0, ascending, d of them
+  /// (u_i . v_i)^2, u_i and v_i the i-th eigenvectors (ascending) of S0 and of S_s. Within an eigenspace of
+  /// more than one dimension (the null space, say) the basis is LAPACK's choice.
+  std::vector<double> alignments;
+  std::vector<double> teacher_levels;  ///< v_i^T S0 v_i, v_i the i-th eigenvector of S_s
   long epochs = 0;
   double gradient_norm = 0;  ///< |grad L|_F at the returned point
   double seconds = 0;
   Outcome outcome = Outcome::stagnated;
 };
 
-/// Draws teacher and data from `seed`, trains from a random start (W iid Gaussian, E Tr(S^2)/d = Q0 of the
-/// teacher), measures. On one machine the numbers are bitwise the same for any number of threads. When
-/// stopped by the token the best point so far is measured and the outcome is `interrupted`.
+/// Throws InvalidParameter for a problem outside its domain and for one the lab cannot train: softmax and
+/// identity are trained, seq2seq needs T <= d, a direct student has no width (kappa = 1).
+void require_trainable(const Problem& problem);
+
+/// Draws teacher and data from `seed`, trains from a random start (lab/parameters.hpp), measures. On one
+/// machine the numbers are bitwise the same for any number of threads. When stopped by the token the best
+/// point so far is measured and the outcome is `interrupted`; stopped before the data were drawn, nothing is
+/// measured: epochs = 0 and every number is NaN.
 ///
-/// Throws InvalidParameter for a problem outside the domain (or one the lab cannot train), ResourceError when
-/// data and work space would not fit in memory, estimated before anything is allocated.
+/// Throws like require_trainable(), and ResourceError when data and work space would not fit in memory,
+/// estimated before anything is allocated.
 TrainedRun run(const Problem& problem, const TrainOptions& options, std::uint64_t seed);
 
 /// Bytes that `run` will hold at its peak.

@@ -1,0 +1,111 @@
+#include <cblas.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "gemm.hpp"
+#include "qklab/channel/attention_loss.hpp"
+#include "qklab/core/random.hpp"
+#include "qklab/lab/measure.hpp"
+#include "row_kernels.hpp"
+
+namespace qklab::lab {
+namespace {
+
+constexpr int samples_a_block = 64;
+
+/// Both models on one block of fresh samples.
+class Comparison {
+ public:
+  Comparison(const Problem& problem, const Matrix& teacher, const Matrix& student);
+
+  /// ||sigma(h0) - sigma(h)||_F^2 of the samples first .. first + count - 1.
+  void square_differences(std::uint64_t seed, long first, int count, double* result);
+
+ private:
+  void draw_tokens(std::uint64_t seed, long first, int count);
+  void attention_of(const Matrix& s, double trace, ScoreLayout layout, int count,
+                    std::vector<double>& result);
+
+  const Channel channel_;
+  const Matrix& teacher_;
+  const Matrix& student_;
+  const ScoreLayout student_layout_;
+  const int dimension_;
+  const double teacher_trace_;
+  const double student_trace_;
+  Matrix inputs_;
+  Matrix products_;
+  std::vector<double> scores_;
+  std::vector<double> teacher_attention_;
+  std::vector<double> student_attention_;
+};
+
+}  // namespace
+
+Estimate measure_test_error(const Problem& problem, const Matrix& teacher, const Matrix& student,
+                            long samples, std::uint64_t seed) {
+  std::vector<double> errors(static_cast<std::size_t>(samples));
+  std::vector<Comparison> comparisons(omp_get_max_threads(), Comparison(problem, teacher, student));
+  const long blocks = (samples + samples_a_block - 1) / samples_a_block;
+#pragma omp parallel for schedule(static)
+  for (long block = 0; block < blocks; ++block) {
+    const long first = block * samples_a_block;
+    const int count = static_cast<int>(std::min<long>(samples_a_block, samples - first));
+    comparisons[omp_get_thread_num()].square_differences(seed, first, count, errors.data() + first);
+  }
+  return mean_and_error(errors);
+}
+
+namespace {
+
+Comparison::Comparison(const Problem& problem, const Matrix& teacher, const Matrix& student)
+    : channel_(checked(channel_of(problem))),
+      teacher_(teacher),
+      student_(student),
+      student_layout_(problem.parametrization == Parametrization::untied ? ScoreLayout::full
+                                                                         : ScoreLayout::pairs),
+      dimension_(problem.dimension),
+      teacher_trace_(teacher.trace()),
+      student_trace_(student.trace()),
+      inputs_(samples_a_block * channel_.tokens, dimension_),
+      products_(samples_a_block * channel_.tokens, dimension_),
+      scores_(static_cast<std::size_t>(samples_a_block) * channel_.tokens * channel_.tokens),
+      teacher_attention_(scores_.size()),
+      student_attention_(scores_.size()) {}
+
+void Comparison::square_differences(std::uint64_t seed, long first, int count, double* result) {
+  draw_tokens(seed, first, count);
+  attention_of(teacher_, teacher_trace_, ScoreLayout::pairs, count, teacher_attention_);
+  attention_of(student_, student_trace_, student_layout_, count, student_attention_);
+  const int entries = channel_.tokens * channel_.tokens;
+  for (int s = 0; s < count; ++s) {
+    result[s] = 0;
+    for (int ab = 0; ab < entries; ++ab) {
+      const double difference = teacher_attention_[ab * count + s] - student_attention_[ab * count + s];
+      result[s] += difference * difference;
+    }
+  }
+}
+
+void Comparison::draw_tokens(std::uint64_t seed, long first, int count) {
+  const std::size_t entries = static_cast<std::size_t>(channel_.tokens) * dimension_;
+  for (int s = 0; s < count; ++s) {
+    RandomStream stream(seed, Purpose::measurement, static_cast<std::uint64_t>(first + s));
+    stream.fill_normal(std::span<double>(inputs_.data() + s * entries, entries));
+  }
+}
+
+void Comparison::attention_of(const Matrix& s, double trace, ScoreLayout layout, int count,
+                              std::vector<double>& result) {
+  // Row-major S^T = S column-major: x_a . (S x_b) with the rows of X S^T.
+  gemm(CblasNoTrans, CblasTrans, count * channel_.tokens, dimension_, dimension_, 1.0, inputs_.data(),
+       s.data(), 0.0, products_.data());
+  row_scores<double>({layout, channel_.tokens, count, dimension_}, {inputs_.data(), dimension_},
+                     {products_.data(), dimension_}, trace, 1 / std::sqrt(dimension_), scores_.data());
+  attention(channel_, count, scores_.data(), result.data(), layout);
+}
+
+}  // namespace
+}  // namespace qklab::lab
