@@ -25,7 +25,7 @@ experiment::CompareOptions compare_options(Session& session, int seeds) {
 
 Status present(Session& session, const experiment::Plan& plan, const experiment::CompareOptions& options,
                const Presentation& presentation) {
-  if (options.seeds > 0) experiment::require_room(plan.points, options.train);
+  if (options.seeds > 0) experiment::require_trainable(plan.points, options.train);
   const std::optional<Figure> figure = figure_of(session);
 
   PointPrinter printer(session, plan, presentation.columns, presentation.note);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "point_printer.hpp"
 #include "qklab/core/error.hpp"
@@ -12,23 +13,48 @@
 namespace qklab::cli {
 namespace {
 
+std::string_view penalty_formula(Parametrization parametrization) {
+  switch (parametrization) {
+    case Parametrization::tied:
+      return "(lambda/d) |W|^2";
+    case Parametrization::direct:
+      return "(lambda/d) |S|^2";
+    case Parametrization::untied:
+      return "(lambda/2d) (|U|^2 + |V|^2)";
+  }
+  return "";
+}
+
+double largest(const std::vector<double>& ascending) {
+  return ascending.empty() ? 0 : ascending.back();
+}
+
 std::string run_list(const lab::TrainedRun& run, bool with_eigenvalues) {
+  const bool untied = run.problem.parametrization == Parametrization::untied;
   std::string text;
   const auto say = [&text](std::string_view name, const std::string& value, std::string_view meaning) {
     text.append(text.empty() ? "" : "\n").append(list_line(name, value, meaning));
   };
   say("test error", with_error(run.test_error), "on fresh samples, no label noise in it");
   say("training loss", number(run.train_loss), "(1/d^2) sum of losses");
-  say("penalty", number(run.regularization), "(lambda/d) |W|^2");
+  say("penalty", number(run.regularization), penalty_formula(run.problem.parametrization));
   say("overlap m", number(run.overlap), "Tr(S S0)/d");
-  say("self-overlap q", number(run.self_overlap), "Tr(S^2)/d");
-  say("zero eigenvalues", number(run.zero_fraction), "fraction of S below 1e-3 of the largest");
-  say("largest eigenvalue", number(run.eigenvalues.empty() ? 0 : run.eigenvalues.back()), "of S");
+  say("self-overlap q", number(run.self_overlap), untied ? "Tr(S^2)/d of the symmetric part" : "Tr(S^2)/d");
+  if (untied) {
+    say("antisymmetric part", number(run.antisymmetric_self_overlap), "its |S|^2/d");
+    say("zero singular values", number(run.zero_fraction), "fraction of S below 1e-3 of the largest");
+    say("top singular value", number(largest(run.singular_values)), "of S");
+  } else {
+    say("zero eigenvalues", number(run.zero_fraction), "fraction of S below 1e-3 of the largest");
+    say("largest eigenvalue", number(largest(run.eigenvalues)), "of S");
+  }
   say("outcome", std::string(describe(run.outcome)),
       fmt::format("{} epochs, {:.3g} s, |gradient| {:.2g}", run.epochs, run.seconds, run.gradient_norm));
   if (with_eigenvalues) {
-    say("eigenvalues of S", "", "");
+    say(untied ? "eigenvalues of the symmetric part" : "eigenvalues of S", "", "");
     for (double s : run.eigenvalues) text.append("\n").append(number(s));
+    if (untied) say("singular values of S", "", "");
+    for (double s : run.singular_values) text.append("\n").append(number(s));
   }
   return text;
 }
@@ -52,7 +78,7 @@ Status train_points(Session& session) {
   lab::TrainOptions options = experiment::train_options(session.options);
   options.stop = session.stop;
   options.progress = session.bar.piece();
-  experiment::require_room(plan.points, options);
+  experiment::require_trainable(plan.points, options);
 
   const bool with_eigenvalues = session.options.on("spectrum");
   PointPrinter printer(session, plan,
@@ -66,6 +92,7 @@ Status train_points(Session& session) {
     if (session.stop.requested()) break;
     progress({"runs", done++, all});
     const lab::TrainedRun run = lab::run(point, options, experiment::seed(session.options));
+    if (run.epochs == 0) break;  // stopped before there was anything to measure
     printer.print(point, forms(run, options, with_eigenvalues));
     convergence.add(point, run.outcome);
   }

@@ -47,9 +47,12 @@ Json measurements(const lab::TrainedRun& run, bool with_eigenvalues) {
   json["regularization"] = run.regularization;
   json["overlap"] = run.overlap;
   json["self_overlap"] = run.self_overlap;
+  const bool untied = run.problem.parametrization == Parametrization::untied;
+  if (untied) json["antisymmetric_self_overlap"] = run.antisymmetric_self_overlap;
   json["zero_fraction"] = run.zero_fraction;
   json["zero_below"] = zero_below;
   if (with_eigenvalues) json["eigenvalues"] = run.eigenvalues;
+  if (with_eigenvalues && untied) json["singular_values"] = run.singular_values;
   json["epochs"] = run.epochs;
   json["gradient_norm"] = run.gradient_norm;
   json["seconds"] = run.seconds;

@@ -94,7 +94,8 @@ lab::TrainOptions train_options(const Description& description) {
   return checked(options);
 }
 
-void require_room(const std::vector<Problem>& points, const lab::TrainOptions& options) {
+void require_trainable(const std::vector<Problem>& points, const lab::TrainOptions& options) {
+  for (const Problem& point : points) lab::require_trainable(point);
   const auto bytes = [&options](const Problem& point) { return lab::memory_estimate(point, options); };
   const Problem& largest = *std::ranges::max_element(points, {}, bytes);
   require_memory(

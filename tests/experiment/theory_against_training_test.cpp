@@ -50,6 +50,26 @@ Case narrow_quadratic_network() {
   return {"narrow_quadratic_network", problem};
 }
 
+Case direct_softmax() {
+  Problem problem;
+  problem.parametrization = Parametrization::direct;
+  problem.alpha = 1.0;
+  problem.noise_in = 0.3;
+  problem.lambda = 0.05;
+  return {"direct_softmax", problem};
+}
+
+Case direct_quadratic_network() {
+  Problem problem;
+  problem.parametrization = Parametrization::direct;
+  problem.tokens = 1;
+  problem.activation = Activation::identity;
+  problem.alpha = 0.7;
+  problem.noise_out = 0.5;
+  problem.lambda = 0.2;
+  return {"direct_quadratic_network", problem};
+}
+
 class TheoryAgainstTraining : public ::testing::TestWithParam<Case> {};
 
 TEST_P(TheoryAgainstTraining, AgreeBeyondATermOfOrderOneOverDimension) {
@@ -101,8 +121,9 @@ TEST_P(TheoryAgainstTraining, AgreeBeyondATermOfOrderOneOverDimension) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(ThreeProblems, TheoryAgainstTraining,
-                         ::testing::Values(softmax_with_noise(), three_tokens(), narrow_quadratic_network()),
+INSTANTIATE_TEST_SUITE_P(FiveProblems, TheoryAgainstTraining,
+                         ::testing::Values(softmax_with_noise(), three_tokens(), narrow_quadratic_network(),
+                                           direct_softmax(), direct_quadratic_network()),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

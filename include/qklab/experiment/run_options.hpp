@@ -29,8 +29,8 @@ theory::SolveOptions solve_options(const Description& description);
 /// the chosen optimizer.
 lab::TrainOptions train_options(const Description& description);
 
-/// Throws ResourceError unless every point can be trained in the memory there is, which names the largest
-/// one.
-void require_room(const std::vector<Problem>& points, const lab::TrainOptions& options);
+/// Throws unless every point can be trained: InvalidParameter (lab::require_trainable), or ResourceError that
+/// names the largest point when there is not the memory for it.
+void require_trainable(const std::vector<Problem>& points, const lab::TrainOptions& options);
 
 }  // namespace qklab::experiment
