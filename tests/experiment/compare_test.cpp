@@ -48,6 +48,15 @@ TEST(Deviation, TakesMeanAndErrorOverRuns) {
   EXPECT_TRUE(std::isnan(all[3].in_errors));
 }
 
+TEST(Deviation, CountsNoZerosOfADirectStudent) {
+  Comparison comparison = two_runs();
+  comparison.runs[0].zero_fraction = 0.02;
+  comparison.runs[1].zero_fraction = 0.04;
+  EXPECT_FALSE(std::isnan(deviations(comparison)[5].in_errors));
+  comparison.theory.problem.parametrization = Parametrization::direct;
+  EXPECT_TRUE(std::isnan(deviations(comparison)[5].in_errors));
+}
+
 TEST(Deviation, OfOneRunIsUnknown) {
   Comparison comparison = two_runs();
   comparison.runs.pop_back();

@@ -104,6 +104,15 @@ TEST(Json, HoldsEveryMeasurementOfARun) {
   EXPECT_EQ(json["converged"], false);
   EXPECT_EQ(json["outcome"], "interrupted");
   EXPECT_FALSE(to_json(run, lab::TrainOptions{}, false).contains("eigenvalues"));
+  EXPECT_FALSE(json.contains("singular_values"));
+
+  run.problem.parametrization = Parametrization::untied;
+  run.singular_values = {0.5, 1};
+  run.antisymmetric_self_overlap = 0.25;
+  const Json untied = to_json(run, lab::TrainOptions{}, true);
+  EXPECT_EQ(untied["singular_values"], (std::vector<double>{0.5, 1}));
+  EXPECT_EQ(untied["antisymmetric_self_overlap"], 0.25);
+  EXPECT_FALSE(to_json(run, lab::TrainOptions{}, false).contains("singular_values"));
 }
 
 TEST(Json, HoldsTheoryTrainedRunsAndDeviations) {

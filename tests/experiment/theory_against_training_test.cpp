@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "qklab/core/standard_error.hpp"
@@ -109,7 +110,10 @@ TEST_P(TheoryAgainstTraining, AgreeBeyondATermOfOrderOneOverDimension) {
     for (const lab::TrainedRun& run : runs) values.push_back(quantity.measured(run));
     return mean_and_error(values);
   };
+  const bool direct = GetParam().problem.parametrization == Parametrization::direct;
   for (const Quantity& quantity : quantities) {
+    // No eigenvalue of a direct student is zero; trained runs count its small ones.
+    if (direct && quantity.name == std::string_view("zero_fraction")) continue;
     const Estimate at_60 = measured(small, quantity);
     const Estimate at_120 = measured(large, quantity);
     const double extrapolated = 2 * at_120.value - at_60.value;

@@ -92,7 +92,11 @@ def test_theory_refuses(arguments, words):
         (["--gradient-tolerance", "nan"], ["gradient_tolerance = nan:"]),
         (["--max-epochs", "0"], ["max_epochs = 0:", "1.."]),
         (["--test-samples", "1"], ["test_samples = 1:", "2.."]),
-        (["--parametrization", "direct"], ["parametrization = direct:", "tied"]),
+        (["--parametrization", "direct", "--kappa", "0.5"], ["kappa = 0.5:", "must be 1"]),
+        (
+            ["--task", "seq2seq", "--tokens", "2,9", "--dimension", "8"],
+            ["tokens = 9:", "dimension = 8"],
+        ),
         (["--dimension", "100000"], ["dimension = 100000", "GiB"]),
         (["--kappa", "1e7"], ["kappa = 1", "GiB"]),
         (["--alpha", "1,1e9"], ["alpha = 1", "GiB"]),

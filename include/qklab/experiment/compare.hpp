@@ -33,7 +33,8 @@ struct Deviation {
   std::string quantity;  ///< "test_error"
   Estimate theory;
   Estimate trained;  ///< mean over runs; NaN without runs, its error NaN for a single run
-  /// (trained - theory)/sqrt(se_trained^2 + se_theory^2); NaN when se_trained is 0 or unknown.
+  /// (trained - theory)/sqrt(se_trained^2 + se_theory^2); NaN when se_trained is 0 or unknown, and for the
+  /// zero_fraction of direct students, whose small eigenvalues are none.
   double in_errors = 0;
 };
 
