@@ -19,9 +19,10 @@ namespace {
 constexpr int line_points = 200;
 
 void refuse_options_of_a_student(const experiment::Description& options) {
-  for (const char* name : {"kappa", "width", "parametrization", "lambda", "tolerance"}) {
-    options.refuse(name, "has no effect with estimator = bayes");
-  }
+  const std::string reason = "has no effect with estimator = bayes";
+  for (const std::string& name : options_of_a_student()) options.refuse(name, reason);
+  options.refuse("width", reason);
+  options.refuse("tolerance", reason);
 }
 
 std::vector<std::string> cells(const theory::BayesSolution& solution) {
@@ -39,7 +40,7 @@ Status solve_bayes_points(Session& session) {
   const std::optional<Figure> figure = figure_of(session);
 
   PointPrinter printer(session, plan, {{"test error"}, {"Q0 - q"}, {"overlap"}, {"conjugate"}},
-                       "Bayes-optimal: the posterior mean of the target", false);
+                       "Bayes-optimal: the posterior mean of the target", options_of_a_student());
   Convergence convergence;
   const ProgressCallback progress = session.bar.whole();
   const auto all = static_cast<double>(plan.points.size());

@@ -65,8 +65,9 @@ Json bayes_curve(const Plan& plan, const theory::SolveOptions& options) {
     }
     series.push_back({{"label", line["label"]}, {"theory", {{"x", line["x"]}, {"y", line["y"]}}}});
   }
-  return {{"kind", "learning_curve"}, {"title", figure_title(plan, false)}, {"x", horizontal_json(plan)},
-          {"quantity", "test_error"}, {"log", spans(values, 30)},           {"series", series}};
+  return {{"kind", "learning_curve"},   {"title", figure_title(plan, options_of_a_student())},
+          {"x", horizontal_json(plan)}, {"quantity", "test_error"},
+          {"log", spans(values, 30)},   {"series", series}};
 }
 
 Json spectra(const Plan& plan, const std::vector<Comparison>& points, int density_points) {

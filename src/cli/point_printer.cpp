@@ -27,14 +27,15 @@ std::vector<Column> columns(const std::vector<std::string>& options, const std::
 }  // namespace
 
 PointPrinter::PointPrinter(Session& session, const experiment::Plan& plan,
-                           const std::vector<Column>& quantities, const std::string& note, bool with_student)
+                           const std::vector<Column>& quantities, const std::string& note,
+                           const std::vector<std::string>& unsaid)
     : session_(session),
       json_(session.options.on("json")),
       single_(plan.points.size() == 1),
       options_(varying_options(plan)),
       table_(columns(options_, quantities), options_.size() + 1) {
   if (json_) return;
-  heading_ = plain_heading(plan, with_student) + "\n";
+  heading_ = plain_heading(plan, unsaid) + "\n";
   if (!note.empty()) heading_ += note + "\n";
   if (!single_) heading_.append("\n").append(table_.heading());
 }

@@ -23,10 +23,11 @@ struct PointForms {
 /// has one point, or a table with the options that vary in its first columns.
 class PointPrinter {
  public:
-  /// The heading is printed with the first point: the problem in words, with or without its student, `note`,
+  /// The heading is printed with the first point: the problem in words without the options
+  /// named, `note`,
   /// the titles of the table.
   PointPrinter(Session& session, const experiment::Plan& plan, const std::vector<Column>& quantities,
-               const std::string& note = "", bool with_student = true);
+               const std::string& note = "", const std::vector<std::string>& unsaid = {});
 
   void print(const Problem& problem, const PointForms& forms);
 

@@ -54,6 +54,7 @@ Verb theory_verb();
 Verb train_verb();
 Verb compare_verb();
 Verb spectrum_verb();
+Verb thresholds_verb();
 
 /// The groups that several verbs share: the problem; seed, threads, output.
 Verb::Group problem_group();

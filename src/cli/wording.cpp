@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 namespace qklab::cli {
 namespace {
@@ -53,7 +54,12 @@ bool varies(const experiment::Plan& plan, const std::string& option) {
 /// Appends ", name = value" for the given options, those that vary over the plan left out.
 class Phrase {
  public:
-  Phrase(const experiment::Plan& plan, bool mathematical) : plan_(plan), mathematical_(mathematical) {}
+  Phrase(const experiment::Plan& plan, bool mathematical, std::vector<std::string> unsaid = {})
+      : plan_(plan), mathematical_(mathematical), unsaid_(std::move(unsaid)) {}
+
+  bool says(const std::string& option) const {
+    return !varies(plan_, option) && std::ranges::find(unsaid_, option) == unsaid_.end();
+  }
 
   Phrase& say(const std::string& words) {
     text_.append(text_.empty() ? "" : ", ").append(words);
@@ -61,7 +67,7 @@ class Phrase {
   }
 
   Phrase& value(const std::string& option) {
-    if (varies(plan_, option)) return *this;
+    if (!says(option)) return *this;
     if (option == "lambda" && plan_.at_best_lambda) {
       return say(mathematical_ ? "best $\\lambda$" : "best lambda");
     }
@@ -79,6 +85,7 @@ class Phrase {
  private:
   const experiment::Plan& plan_;
   bool mathematical_;
+  std::vector<std::string> unsaid_;
   std::string text_;
 };
 
@@ -108,18 +115,16 @@ std::string teacher_words(const Problem& problem) {
 
 }  // namespace
 
-std::string plain_heading(const experiment::Plan& plan, bool with_student) {
+std::string plain_heading(const experiment::Plan& plan, const std::vector<std::string>& unsaid) {
   const Problem& problem = plan.points.front();
-  Phrase channel(plan, false);
+  Phrase channel(plan, false, unsaid);
   describe_channel(channel, problem);
   channel.value("alpha").value("noise_in").value("noise_out");
-  Phrase matrices(plan, false);
+  Phrase matrices(plan, false, unsaid);
   matrices.say(teacher_words(problem));
   describe_teacher(matrices, problem);
-  if (with_student) {
-    if (!varies(plan, "parametrization")) matrices.say(to_string(problem.parametrization) + " student");
-    matrices.value("kappa").value("lambda");
-  }
+  if (matrices.says("parametrization")) matrices.say(to_string(problem.parametrization) + " student");
+  matrices.value("kappa").value("lambda");
   return channel.text() + "\n" + matrices.text();
 }
 
@@ -128,15 +133,19 @@ std::string trained_words(const experiment::Plan& plan) {
   return phrase.say("trained").value("dimension").text();
 }
 
-std::string figure_title(const experiment::Plan& plan, bool with_student) {
+std::string figure_title(const experiment::Plan& plan, const std::vector<std::string>& unsaid) {
   const Problem& problem = plan.points.front();
-  Phrase phrase(plan, true);
+  Phrase phrase(plan, true, unsaid);
   describe_channel(phrase, problem);
   phrase.value("alpha").value_unless_zero("noise_in").value_unless_zero("noise_out");
   if (std::holds_alternative<SpectrumTeacher>(problem.teacher)) phrase.say("teacher from a list");
   describe_teacher(phrase, problem);
-  if (with_student) phrase.value("kappa").value("lambda");
+  phrase.value("kappa").value("lambda");
   return phrase.text();
+}
+
+std::vector<std::string> options_of_a_student() {
+  return {"parametrization", "kappa", "lambda"};
 }
 
 std::string axis_values(const Problem& problem, const std::vector<experiment::Axis>& axes) {

@@ -11,15 +11,18 @@
 namespace qklab::cli {
 
 /// The problem in plain text, two lines for the head of a table; options that vary over the plan are left
-/// out, and so is the student on request.
-std::string plain_heading(const experiment::Plan& plan, bool with_student = true);
+/// out, and so are those named, which play no part.
+std::string plain_heading(const experiment::Plan& plan, const std::vector<std::string>& unsaid = {});
 
 /// "trained, d = 60", or "trained" when d varies over the plan.
 std::string trained_words(const experiment::Plan& plan);
 
 /// The problem in one line of mathematical text ($...$) for the title of a figure; options that vary over the
-/// plan are left out, and so is the student on request.
-std::string figure_title(const experiment::Plan& plan, bool with_student = true);
+/// plan are left out, and so are those named, which play no part.
+std::string figure_title(const experiment::Plan& plan, const std::vector<std::string>& unsaid = {});
+
+/// The names of what describes a student, for problems without one.
+std::vector<std::string> options_of_a_student();
 
 /// "$\alpha = 0.5$, $\lambda = 0.1$": the values of the given axes at a point, as mathematical text.
 std::string axis_values(const Problem& problem, const std::vector<experiment::Axis>& axes);

@@ -120,6 +120,22 @@ def test_a_verb_is_needed():
 
 
 @pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--alpha", "1"], ["alpha = 1:", "thresholds"]),
+        (["--samples", "100"], ["samples = 100:", "alpha"]),
+        (["--lambda", "1"], ["lambda = 1:", "vanishing"]),
+        (["--plot", "phase.svg"], ["plot = phase.svg:", "kappa0"]),
+        (["--plot", "phase.svg", "--kappa0", "0.1,0.2", "--tokens", "2,3"], ["plot = phase.svg:"]),
+        (["--activation", "hermite2"], ["activation = hermite2:"]),
+    ],
+)
+def test_thresholds_refuse(arguments, words):
+    line = complaint("thresholds", *arguments)
+    assert [word for word in words if word not in line] == [], line
+
+
+@pytest.mark.parametrize(
     ("content", "words"),
     [
         ("", ["no eigenvalue"]),

@@ -217,6 +217,36 @@ def test_the_bayes_optimal_reference_is_drawn(tmp_path):
         assert figure.stat().st_size > 0
 
 
+def test_thresholds_of_recovery():
+    (point,) = objects("thresholds", "--kappa0", "0.5")
+    assert missing(point, [key for key in INPUTS if key not in ("alpha", "lambda")]) == []
+    assert [key for key in ("alpha", "lambda") if key in point] == []
+    assert point["recovery_alpha"] == pytest.approx(0.21109, abs=1e-5)
+    assert point["bayes_recovery_alpha"] == pytest.approx(0.1875)
+    assert point["counting_alpha"] == pytest.approx(0.25)
+    assert point["interpolation_alpha"] is None
+    assert "any alpha" in point["interpolation_reason"]
+    assert [key for key in point if "continuation" in key] == []
+
+
+def test_thresholds_of_interpolation_checked():
+    options = ["--tokens", "1", "--activation", "identity", "--noise-out", "0.2,1", "--check"]
+    for point in objects("thresholds", *options):
+        assert 0.25 < point["interpolation_alpha"] < 0.5
+        assert point["interpolation_alpha_continuation"] == pytest.approx(point["interpolation_alpha"])
+        assert point["interpolation_agreement"] < 1e-6
+        assert (point["recovery_alpha"], point["recovery_alpha_continuation"]) == (None, None)
+        assert "noise" in point["recovery_reason"]
+
+
+@pytest.mark.parametrize("options", [[], ["--noise-in", "0.2"]], ids=["recovery", "interpolation"])
+def test_the_phase_diagram_is_drawn(options, tmp_path):
+    figure = tmp_path / "phase.svg"
+    result = qklab("thresholds", "--kappa0", "0.1:1:4", *options, "--plot", figure)
+    assert result.returncode == 0, result.stderr
+    assert figure.stat().st_size > 0
+
+
 def area(curve):
     return sum(
         (b - a) * (p + q) / 2
@@ -252,6 +282,16 @@ def test_spectrum_trains_on_request():
     largest = max(max(run["eigenvalues"]) for run in runs)
     kept = sum(s > 1e-3 * largest for run in runs for s in run["eigenvalues"])
     assert bars == pytest.approx(kept / 16)
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--check"], ["--kappa0", "0.1,0.5"], ["--kappa0", "1,2", "--check"]]
+)
+def test_threshold_tables_fit_a_page(options):
+    for further in ([], ["--kappa", "0.6"], ["--noise-in", "0.1"], ["--parametrization", "untied"]):
+        result = qklab("thresholds", *options, *further)
+        assert result.returncode == 0, result.stderr
+        assert [line for line in result.stdout.splitlines() if len(line) > 80] == []
 
 
 @pytest.mark.parametrize(
