@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "error_propagation.hpp"
+#include "nested_brackets.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/theory/fixed_point.hpp"
 #include "state_evolution_map.hpp"
@@ -23,6 +24,7 @@ class Solver {
     if (zero && is_convex()) return report_zero(*zero);
     FixedPoint point = find(warm_start ? start_from(*warm_start) : default_start());
     if (!is_answer(point.outcome) && !options_.stop.requested()) point = find(start_near_zero());
+    if (!is_answer(point.outcome) && !options_.stop.requested()) point = find_by_brackets(point);
     if (!is_answer(point.outcome) && !options_.stop.requested()) point = find_by_continuation(point);
     Solution solution = report(point);
     if (zero && zero_wins(*zero, solution)) return report_zero(*zero);
@@ -38,6 +40,7 @@ class Solver {
   Eigen::VectorXd start_from(const Solution& neighbour) const;
   FixedPoint find(const Eigen::VectorXd& start);
   FixedPoint find_in_closed_form(const Eigen::VectorXd& start);
+  FixedPoint find_by_brackets(const FixedPoint& failed);
   FixedPoint find_by_continuation(const FixedPoint& failed);
   Solution report(const FixedPoint& point);
   Solution report_zero(const std::vector<Observation>& zero) const;
@@ -102,6 +105,13 @@ FixedPoint Solver::find_in_closed_form(const Eigen::VectorXd& start) {
   if (point.residual <= options_.tolerance) point.outcome = Outcome::converged;
   evaluations_ += point.evaluations;
   return point;
+}
+
+FixedPoint Solver::find_by_brackets(const FixedPoint& failed) {
+  const std::optional<OrderParameters> order = solve_by_brackets(problem_);
+  if (!order) return failed;
+  const FixedPoint point = find_in_closed_form(fine_->coordinates(*order));
+  return point.residual < failed.residual ? point : failed;
 }
 
 /// Weight decay strong enough for an easy problem, then down to the wanted one, each start from the last

@@ -31,9 +31,16 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+/// Far from a solution the logarithms of an iterate can leave the range of doubles.
+bool is_inside_domain(const OrderParameters& order) {
+  return std::isfinite(order.overlap) && std::isfinite(order.orthogonal) && order.susceptibility > 0 &&
+         std::isfinite(order.susceptibility);
+}
+
 }  // namespace
 
 std::optional<Eigen::VectorXd> StateEvolutionMap::operator()(const Eigen::VectorXd& x) {
+  if (!is_inside_domain(order_parameters(x))) return std::nullopt;
   const auto student = denoiser_(conjugates(mean_over_scramblings(output_side(x))));
   if (!student) return std::nullopt;
   const Eigen::VectorXd image = coordinates(student->order);
@@ -61,6 +68,7 @@ std::optional<Observation> StateEvolutionMap::observation(const OutputExpectatio
 }
 
 std::optional<std::vector<Observation>> StateEvolutionMap::observe(const Eigen::VectorXd& x) {
+  if (!is_inside_domain(order_parameters(x))) return std::nullopt;
   std::vector<OutputExpectations> outputs = output_side(x);
   std::vector<double> errors = expectation_.test_error(overlaps(order_parameters(x)));
   outputs.insert(outputs.begin(), mean_over_scramblings(outputs));

@@ -93,6 +93,25 @@ TEST(StateEvolution, RecoveryThresholdOfTheNoiselessQuadraticNetwork) {
   EXPECT_NEAR(above.test_error.value / 2, 4.2e-7, 0.3e-7);
 }
 
+TEST(StateEvolution, WeakDecayIsSolvedNextToThresholds) {
+  // Recovery and interpolation of one token lie at 0.16 to 0.5: V grows without bound on one side as the
+  // decay falls.
+  for (double kappa0 : {0.1, 0.5, 1.0}) {
+    for (double noise : {0.0, 0.2}) {
+      for (double alpha = 0.12; alpha < 0.6; alpha *= 1.08) {
+        for (double lambda : {1e-4, 1e-6}) {
+          Problem problem = one_token(alpha, lambda, noise);
+          problem.teacher = WishartTeacher{kappa0};
+          const Solution solution = solve(problem);
+          EXPECT_EQ(solution.outcome, Outcome::converged)
+              << kappa0 << " " << noise << " " << alpha << " " << lambda << " " << solution.residual;
+          EXPECT_GT(solution.susceptibility.value, 0);
+        }
+      }
+    }
+  }
+}
+
 TEST(StateEvolution, HugeWeightDecayGivesZero) {
   for (Activation activation : {Activation::identity, Activation::softmax}) {
     Problem problem;
