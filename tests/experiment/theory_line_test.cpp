@@ -49,6 +49,18 @@ TEST(TheoryLine, PutsSolvedPointsBetweenThoseOfEverySeries) {
   EXPECT_DOUBLE_EQ(values[2], std::sqrt(0.5));
 }
 
+TEST(TheoryLine, ValuesAreTheSameWithoutSolving) {
+  const Plan plan = quadratic_network();
+  const Plan finer = with_values_between(plan, 9);
+  const Curve curve = with_theory_between(plan, solved(plan), 9, {});
+  EXPECT_EQ(finer.axes.front().values, curve.plan.axes.front().values);
+  ASSERT_EQ(finer.points.size(), curve.plan.points.size());
+  for (std::size_t i = 0; i < finer.points.size(); ++i) {
+    EXPECT_DOUBLE_EQ(finer.points[i].alpha, curve.plan.points[i].alpha);
+    EXPECT_EQ(finer.points[i].lambda, curve.plan.points[i].lambda);
+  }
+}
+
 TEST(TheoryLine, UnfinishedPlansKeepTheirFinishedPart) {
   const Plan plan = quadratic_network();
   std::vector<Comparison> points = solved(plan);
