@@ -150,8 +150,8 @@ int ProximalMap::find_contested(int count, double susceptibility) {
   const double* done = search_->state.row(2);
   int contested = 0;
   for (int i = 0; i < count; ++i) {
-    const bool proved =
-        done[i] > 0 && is_only_minimum(channel_, susceptibility, label, i, {objective[i], square[i]});
+    const FoundMinimum found{objective[i], susceptibility * square[i]};
+    const bool proved = done[i] > 0 && is_only_minimum(channel_, susceptibility, label, i, found);
     if (!proved) search_->contested[contested++] = i;
   }
   return contested;

@@ -2,28 +2,36 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 namespace qklab {
 namespace {
+
+/// The entries of one point's label.
+struct LabelOfPoint {
+  double operator[](int entry) const { return first[static_cast<std::size_t>(entry) * stride]; }
+  const double* first;
+  int stride;
+};
 
 constexpr double kThirdCumulant = 0.7698003589195011;  // 8/(6 sqrt 3)
 
 /// Condition 1: largest spread of p - y on the segment to any point that is as good.
 double spread_on_segment(double beta, double susceptibility, const FoundMinimum& found) {
-  const double moved = susceptibility * found.residual_square;  // |e* - w|^2/V
-  const double loss = std::max(0.0, found.objective - 0.5 * moved);
-  const double length = std::sqrt(susceptibility) * (std::sqrt(moved) + std::sqrt(2 * found.objective));
+  const double loss = std::max(0.0, found.objective - 0.5 * found.distance);
+  const double length =
+      std::sqrt(susceptibility) * (std::sqrt(found.distance) + std::sqrt(2 * found.objective));
   return 0.5 * (std::sqrt(2 * loss) + std::sqrt(2 * found.objective) + beta * length);
 }
 
 /// Condition 2: bound on the negative curvature over beta^2, infinite when the ratios are not confined.
-double curvature_from_ratios(int tokens, const PointRows& label, int point, double objective) {
+double curvature_from_ratios(int tokens, const LabelOfPoint& label, double objective) {
   double largest = 0;
   for (int a = 0; a < tokens; ++a) {
     double top = -INFINITY;
     double excess = -1;
     for (int b = 0; b < tokens; ++b) {
-      const double y = label.row(a * tokens + b)[point];
+      const double y = label[a * tokens + b];
       top = std::max(top, y);
       excess += y;
     }
@@ -46,23 +54,46 @@ double curvature_of_gap(double label, double reach) {
   return std::max(0.0, least * (reach - (1 + 2 * reach) * least));
 }
 
-/// Largest eigenvalue of c_u grad u grad u^T + c_v grad v grad v^T; the gradients of the logit gaps have
-/// square 3 and product 1 in white coordinates.
-double curvature_of_box(const PointRows& label, int point, double objective) {
+/// Scalar products of the gradients of the two logit gaps over beta, in coordinates where the quadratic term
+/// is isotropic.
+struct GapGradients {
+  double square;
+  double product;
+};
+
+/// Largest eigenvalue of c_u grad u grad u^T + c_v grad v grad v^T.
+double curvature_of_box(const LabelOfPoint& label, const GapGradients& gradients, double objective) {
   const double reach = std::sqrt(objective / 2);
-  const double u = curvature_of_gap(0.5 * (1 + label.row(0)[point] - label.row(1)[point]), reach);
-  const double v = curvature_of_gap(0.5 * (1 + label.row(3)[point] - label.row(2)[point]), reach);
-  return 4 * (1.5 * (u + v) + 0.5 * std::sqrt(9 * (u - v) * (u - v) + 4 * u * v));
+  const double u = curvature_of_gap(0.5 * (1 + label[0] - label[1]), reach);
+  const double v = curvature_of_gap(0.5 * (1 + label[3] - label[2]), reach);
+  const double split = gradients.square * (u - v);
+  return 2 * (gradients.square * (u + v) +
+              std::sqrt(split * split + 4 * gradients.product * gradients.product * u * v));
+}
+
+bool is_only_minimum(const Channel& channel, double susceptibility, const GapGradients& gradients,
+                     const LabelOfPoint& label, const FoundMinimum& found) {
+  const double square = channel.beta * channel.beta;
+  if (channel.tokens == 2) return square * curvature_of_box(label, gradients, found.objective) < 1;
+  const double scale = susceptibility * square;
+  if (scale * kThirdCumulant * spread_on_segment(channel.beta, susceptibility, found) < 1) return true;
+  return scale * curvature_from_ratios(channel.tokens, label, found.objective) < 1;
 }
 
 }  // namespace
 
 bool is_only_minimum(const Channel& channel, double susceptibility, const PointRows& label, int point,
                      const FoundMinimum& found) {
-  const double scale = susceptibility * channel.beta * channel.beta;
-  if (channel.tokens == 2) return scale * curvature_of_box(label, point, found.objective) < 1;
-  if (scale * kThirdCumulant * spread_on_segment(channel.beta, susceptibility, found) < 1) return true;
-  return scale * curvature_from_ratios(channel.tokens, label, point, found.objective) < 1;
+  return is_only_minimum(channel, susceptibility, {3 * susceptibility, susceptibility},
+                         {label.row(0) + point, label.stride()}, found);
+}
+
+bool is_only_minimum(const Channel& channel, const UntiedSusceptibilities& susceptibilities,
+                     const double* label, const FoundMinimum& found) {
+  const auto [symmetric, antisymmetric] = susceptibilities;
+  return is_only_minimum(channel, std::max(symmetric, antisymmetric),
+                         {3 * symmetric + antisymmetric, std::abs(symmetric - antisymmetric)}, {label, 1},
+                         found);
 }
 
 }  // namespace qklab

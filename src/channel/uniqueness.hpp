@@ -2,13 +2,14 @@
 
 #include "qklab/channel/channel.hpp"
 #include "qklab/channel/proximal.hpp"
+#include "qklab/channel/untied_output.hpp"
 
 namespace qklab {
 
 /// A minimum that a search has found.
 struct FoundMinimum {
-  double objective;        ///< F = ||y - sigma(e*)||^2 + |e* - w|^2/(2V)
-  double residual_square;  ///< |g|^2, g = (e* - w)/V
+  double objective;  ///< F = ||y - sigma(e*)||^2 + distance/2
+  double distance;   ///< |e* - w|^2/V, for ordered pairs sum_k (x*_k - w_k)^2/V_k
 };
 
 /// True when it is proved that no other point has an objective as low as the minimum found at `point`; false
@@ -30,5 +31,11 @@ struct FoundMinimum {
 ///    derivative is 4 beta^2 k (k + (s - a)(1 - 2s)) >= 4 beta^2 k ((1 + 2r) k - r).
 bool is_only_minimum(const Channel& channel, double susceptibility, const PointRows& label, int point,
                      const FoundMinimum& found);
+
+/// The same for the scores of ordered pairs; `label` holds the T*T entries of one point. Conditions 1 and 2
+/// hold with the larger of the two susceptibilities; in 3 the gradients of the gaps have square 3 V_s + V_a
+/// and product V_s - V_a.
+bool is_only_minimum(const Channel& channel, const UntiedSusceptibilities& susceptibilities,
+                     const double* label, const FoundMinimum& found);
 
 }  // namespace qklab
