@@ -8,6 +8,7 @@
 #include "nested_brackets.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/theory/fixed_point.hpp"
+#include "qklab/theory/untied.hpp"
 #include "state_evolution_map.hpp"
 
 namespace qklab::theory {
@@ -19,6 +20,7 @@ class Solver {
   explicit Solver(const SolveOptions& options) : options_(options) {}
 
   Solution solve(const Problem& problem, const std::optional<Solution>& warm_start) {
+    if (is_sampled(problem)) return as_solution(solve_untied(problem, {.solve = options_}));
     prepare(problem);
     const std::optional<std::vector<Observation>> zero = fine_->observe_zero();
     if (zero && is_convex()) return report_zero(*zero);

@@ -25,13 +25,14 @@ struct SolveOptions {
 /// on sampled expectations carry the standard error over independent scramblings.
 struct Solution {
   Problem problem;
-  Estimate overlap;             ///< m = Tr(S S0)/d
-  Estimate self_overlap;        ///< q = Tr(S^2)/d
-  Estimate susceptibility;      ///< V
-  Estimate overlap_hat;         ///< mhat
-  Estimate self_overlap_hat;    ///< qhat
-  Estimate susceptibility_hat;  ///< Vhat
-  Estimate test_error;          ///< E ||sigma(h0) - sigma(h)||_F^2, no label noise
+  Estimate overlap;                       ///< m = Tr(S S0)/d
+  Estimate self_overlap;                  ///< q = Tr(S^2)/d; untied: that of the symmetric part
+  Estimate antisymmetric_self_overlap{};  ///< Tr(S_a S_a^T)/d of the antisymmetric part (untied), else 0
+  Estimate susceptibility;                ///< V
+  Estimate overlap_hat;                   ///< mhat
+  Estimate self_overlap_hat;              ///< qhat
+  Estimate susceptibility_hat;            ///< Vhat
+  Estimate test_error;                    ///< E ||sigma(h0) - sigma(h)||_F^2, no label noise
   Estimate train_loss;   ///< alpha E ||y - sigma(h*)||_F^2, the data term of the objective at the minimiser
   Estimate train_error;  ///< train_loss/alpha, the mean loss of a training sample
   Estimate regularization;  ///< the penalty term of the objective
@@ -44,6 +45,7 @@ struct Solution {
   double unconverged_proximals = 0;  ///< fraction of proximal problems that did not reach their tolerance
   StudentSpectrum spectrum;
   std::vector<Interval> edges;  ///< intervals of the law of S away from the atom at zero, ascending
+  int sampled_dimension = 0;    ///< d of the matrices that the matrix side was sampled on; 0: exact
   Outcome outcome = Outcome::stagnated;
   int iterations = 0;
   double residual = 0;
@@ -53,8 +55,9 @@ struct Solution {
 /// keeps its sampling points as long as the channel stays the same: neighbouring problems share their random
 /// numbers, so that differences between them are smooth.
 ///
-/// Tied (any width ratio), direct, and untied (one token) parametrizations; softmax (T >= 2) and identity
-/// (T >= 1). Source: arXiv 2509.24914, docs/theory sections 2-3.
+/// Tied (any width ratio), direct, and untied parametrizations; softmax (T >= 2) and identity (T >= 1).
+/// Untied students of several tokens are those of qklab/theory/untied.hpp and take no neighbour. Source:
+/// arXiv 2509.24914, docs/theory sections 2-3 and 8.
 class StateEvolution {
  public:
   /// Throws InvalidParameter when an option is out of range.
