@@ -6,7 +6,9 @@
 
 #include "figure_documents.hpp"
 #include "presentation.hpp"
+#include "qklab/core/error.hpp"
 #include "qklab/experiment/run_options.hpp"
+#include "qklab/theory/untied.hpp"
 #include "theory_words.hpp"
 #include "verb.hpp"
 #include "wording.hpp"
@@ -56,8 +58,18 @@ std::vector<std::string> cells(const Comparison& point) {
           trained ? number(zeros) : "-", trained ? number(largest) : "-"};
 }
 
+void require_known_law(const experiment::Plan& plan) {
+  for (const Problem& problem : plan.points) {
+    if (!theory::is_sampled(problem)) continue;
+    throw InvalidParameter("parametrization", to_string(problem.parametrization),
+                           "the spectrum of untied weights of several tokens has no known law; theory and "
+                           "compare predict its moments");
+  }
+}
+
 Status predict_spectra(Session& session) {
   const experiment::Plan plan = experiment::plan(session.options);
+  require_known_law(plan);
   const experiment::CompareOptions options = compare_options(session, trained_runs(session.options));
   const int points = static_cast<int>(session.options.whole_number("points", 16, 1'000'000));
   const Presentation presentation{

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "qklab/cli/table.hpp"
+#include "qklab/theory/untied.hpp"
 
 namespace qklab::cli {
 namespace {
@@ -33,16 +34,30 @@ std::string solution_list(const theory::Solution& solution) {
   say("training error", with_error(solution.train_error), "mean loss of a training sample");
   say("penalty", with_error(solution.regularization), "(lambda/d) |W|^2");
   say("overlap m", with_error(solution.overlap), "Tr(S S0)/d");
-  say("self-overlap q", with_error(solution.self_overlap), "Tr(S^2)/d");
+  const bool sampled = theory::is_sampled(solution.problem);
+  if (sampled) {
+    say("self-overlap q", with_error(solution.self_overlap), "Tr(S_s^2)/d of the symmetric part");
+    say("", with_error(solution.antisymmetric_self_overlap), "Tr(S_a S_a^T)/d of the antisymmetric part");
+  } else {
+    say("self-overlap q", with_error(solution.self_overlap), "Tr(S^2)/d");
+  }
   say("susceptibility V", with_error(solution.susceptibility), "");
   say("conjugates", with_error(solution.overlap_hat), "of m");
   say("", with_error(solution.self_overlap_hat), "of q");
   say("", with_error(solution.susceptibility_hat), "of V");
-  say("zero eigenvalues", with_error(solution.zero_fraction), "fraction of the eigenvalues of S");
+  if (sampled) {
+    say("zero singular values", with_error(solution.zero_fraction), "fraction of the singular values of S");
+  } else {
+    say("zero eigenvalues", with_error(solution.zero_fraction), "fraction of the eigenvalues of S");
+  }
   say("stability", with_error(solution.stability), stability_words(solution));
   say("outcome", std::string(describe(solution.outcome)),
       fmt::format("{} iterations, residual {:.2g}", solution.iterations, solution.residual));
-  say("spectrum of S", spectrum_words(solution), "");
+  if (sampled) {
+    say("matrix side", fmt::format("sampled on d = {} matrices", solution.sampled_dimension), "");
+  } else {
+    say("spectrum of S", spectrum_words(solution), "");
+  }
   return text;
 }
 

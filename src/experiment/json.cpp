@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "qklab/theory/untied.hpp"
+
 namespace qklab::experiment {
 namespace {
 
@@ -114,6 +116,9 @@ Json to_json(const theory::Solution& solution, const theory::SolveOptions& optio
   json["estimator"] = "erm";
   put(json, "overlap", solution.overlap);
   put(json, "self_overlap", solution.self_overlap);
+  if (theory::is_sampled(solution.problem)) {
+    put(json, "antisymmetric_self_overlap", solution.antisymmetric_self_overlap);
+  }
   put(json, "susceptibility", solution.susceptibility);
   put(json, "overlap_hat", solution.overlap_hat);
   put(json, "self_overlap_hat", solution.self_overlap_hat);
@@ -132,6 +137,7 @@ Json to_json(const theory::Solution& solution, const theory::SolveOptions& optio
   json["estimator_gap"] = solution.estimator_gap;
   json["competing_minima"] = solution.competing_minima;
   json["unconverged_proximals"] = solution.unconverged_proximals;
+  if (theory::is_sampled(solution.problem)) json["sampled_dimension"] = solution.sampled_dimension;
   json["tolerance"] = options.tolerance;
   json["log2_points"] = options.qmc.log2_points;
   json["scramblings"] = options.qmc.scramblings;
