@@ -36,19 +36,6 @@ class Units {
   double complete_ = 0;
 };
 
-/// Trains the runs of one point; false when stopped before the last was complete.
-bool train_runs(const CompareOptions& options, Comparison& comparison,
-                const std::function<void()>& run_is_complete) {
-  for (int k = 0; k < options.seeds; ++k) {
-    lab::TrainedRun run = lab::run(comparison.theory.problem, options.train,
-                                   options.first_seed + static_cast<std::uint64_t>(k));
-    if (run.outcome == Outcome::interrupted) return false;
-    comparison.runs.push_back(std::move(run));
-    run_is_complete();
-  }
-  return true;
-}
-
 Outcome outcome_of(const Comparison& comparison) {
   if (!is_answer(comparison.theory.outcome)) return comparison.theory.outcome;
   for (const lab::TrainedRun& run : comparison.runs) {
@@ -78,13 +65,26 @@ bool compare(const Plan& plan, const CompareOptions& options,
     if (plan.starts_a_series(i)) neighbour.reset();
     Comparison comparison{solver.solve(plan.points[i], neighbour), {}};
     const bool complete = comparison.theory.outcome != Outcome::interrupted &&
-                          train_runs(options, comparison, [&] { units.count(); });
-    comparison.outcome = complete ? outcome_of(comparison) : Outcome::interrupted;
+                          train_runs(comparison, options, [&] { units.count(); });
     report(comparison);
     if (!complete) return false;
     if (options.seeds == 0) units.count();
     neighbour = std::move(comparison.theory);
   }
+  return true;
+}
+
+bool train_runs(Comparison& comparison, const CompareOptions& options,
+                const std::function<void()>& run_is_complete) {
+  comparison.outcome = Outcome::interrupted;
+  for (int k = 0; k < options.seeds; ++k) {
+    lab::TrainedRun run = lab::run(comparison.theory.problem, options.train,
+                                   options.first_seed + static_cast<std::uint64_t>(k));
+    if (run.outcome == Outcome::interrupted) return false;
+    comparison.runs.push_back(std::move(run));
+    if (run_is_complete) run_is_complete();
+  }
+  comparison.outcome = outcome_of(comparison);
   return true;
 }
 
@@ -126,7 +126,9 @@ std::vector<Deviation> deviations(const Comparison& comparison, const theory::Ba
 }
 
 double deviation_in_errors(const Estimate& measured, const Estimate& predicted) {
-  if (!(measured.se > 0)) return unknown;
+  // Runs that agree but for rounding know no error either.
+  constexpr double rounding = 1e-12;
+  if (!(measured.se > rounding * std::abs(measured.value))) return unknown;
   return (measured.value - predicted.value) / std::hypot(measured.se, predicted.se);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -77,6 +78,17 @@ theory::SolveOptions solve_options(const Description& description) {
   options.tolerance = description.number("tolerance");
   if (!(options.tolerance > 0)) throw InvalidParameter("tolerance", options.tolerance, "must be > 0");
   return options;
+}
+
+int search_log2_points(const Description& description, const Problem& problem) {
+  const auto wanted = static_cast<int>(description.whole_number("log2_points", 6, 24));
+  if (description.given("log2_points") || problem.activation != Activation::softmax) return wanted;
+  // A proximal problem costs about T^6 operations; each holds T^2 informative scores.
+  constexpr std::array affordable{14, 14, 14, 13, 12, 11, 11, 10, 10};
+  const auto place = std::min<std::size_t>(static_cast<std::size_t>(problem.tokens), affordable.size() - 1);
+  const int scramblings = static_cast<int>(description.whole_number("scramblings", 2, 1 << 20));
+  const int fewest = static_cast<int>(std::ceil(std::log2(scramblings))) + 4;
+  return std::max({6, affordable[place], fewest});
 }
 
 lab::TrainOptions train_options(const Description& description) {

@@ -46,6 +46,10 @@ struct Deviation {
 bool compare(const Plan& plan, const CompareOptions& options,
              const std::function<void(const Comparison&)>& report);
 
+/// Trains the runs of a solved point and sets its outcome; false when stopped before the last was complete.
+bool train_runs(Comparison& comparison, const CompareOptions& options,
+                const std::function<void()>& run_is_complete = {});
+
 /// test_error, train_loss, regularization, overlap, self_overlap, zero_fraction.
 std::vector<Deviation> deviations(const Comparison& comparison);
 

@@ -25,6 +25,10 @@ int seeds(const Description& description);
 /// The options of theory_options() and the seed. Throws InvalidParameter when one is out of range.
 theory::SolveOptions solve_options(const Description& description);
 
+/// log2_points for verbs that solve a point dozens of times: as given, or else fewer the more tokens a sample
+/// has, so that a search takes seconds.
+int search_log2_points(const Description& description, const Problem& problem);
+
 /// The options of training_options(). Throws InvalidParameter when one is out of range or has no effect with
 /// the chosen optimizer.
 lab::TrainOptions train_options(const Description& description);
