@@ -70,32 +70,6 @@ Json bayes_curve(const Plan& plan, const theory::SolveOptions& options) {
           {"log", spans(values, 30)},   {"series", series}};
 }
 
-Json spectra(const Plan& plan, const std::vector<Comparison>& points, int density_points) {
-  Json panels = Json::array();
-  for (const auto& [solution, runs, outcome] : points) {
-    const experiment::DensityCurve density =
-        experiment::eigenvalue_density(solution.spectrum, density_points);
-    Json panel{{"title", axis_values(solution.problem, plan.axes)},
-               {"x_label", "eigenvalue of $S$"},
-               {"density", {{"x", density.x}, {"p", density.p}}},
-               {"atom_at_zero", solution.zero_fraction.value}};
-    panel["edges"] = Json::array();
-    for (const Interval& edge : solution.edges) panel["edges"].push_back(Json::array({edge.lo, edge.hi}));
-    if (!runs.empty()) {
-      std::vector<double> eigenvalues;
-      for (const lab::TrainedRun& run : runs) {
-        eigenvalues.insert(eigenvalues.end(), run.eigenvalues.begin(), run.eigenvalues.end());
-      }
-      panel["histogram"] = {{"eigenvalues", eigenvalues},
-                            {"zero_below", experiment::zero_below},
-                            {"dimension", solution.problem.dimension},
-                            {"seeds", runs.size()}};
-    }
-    panels.push_back(panel);
-  }
-  return {{"kind", "spectrum"}, {"title", figure_title(plan)}, {"panels", panels}};
-}
-
 namespace {
 
 const Axis& horizontal_axis(const Plan& plan) {

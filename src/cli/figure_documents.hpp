@@ -22,8 +22,4 @@ experiment::Json bayes_references(const experiment::Plan& plan, const theory::So
 /// The same lines as a learning curve of their own.
 experiment::Json bayes_curve(const experiment::Plan& plan, const theory::SolveOptions& options);
 
-/// One panel a point: the predicted density of S on `density_points` points over the trained eigenvalues.
-experiment::Json spectra(const experiment::Plan& plan, const std::vector<experiment::Comparison>& points,
-                         int density_points);
-
 }  // namespace qklab::cli

@@ -2,14 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
-#include "figure_documents.hpp"
 #include "presentation.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/experiment/run_options.hpp"
+#include "qklab/experiment/spectral_parts.hpp"
 #include "qklab/theory/untied.hpp"
+#include "spectrum_document.hpp"
 #include "theory_words.hpp"
+#include "trained_options.hpp"
 #include "verb.hpp"
 #include "wording.hpp"
 
@@ -18,14 +22,33 @@ namespace {
 
 using experiment::Comparison;
 
-/// Trained runs of each point. Options of training are a mistake without --train.
-int trained_runs(const experiment::Description& options) {
-  if (options.on("train")) return experiment::seeds(options);
-  for (const experiment::Option& option : experiment::training_options()) {
-    options.refuse(option.name, "has no effect without --train");
+SpectrumOf spectrum_to_show(const experiment::Description& options) {
+  const std::string name = options.text("show");
+  if (name == "eigenvalues") return SpectrumOf::student;
+  if (name == "singular-values") return SpectrumOf::weights;
+  throw InvalidParameter("show", name, "must be one of eigenvalues, singular-values");
+}
+
+/// A line for each of the first isolated modes, and how many there are.
+std::string mode_lines(const Comparison& point) {
+  constexpr int most_shown = 8;
+  const auto modes = experiment::compare_modes(point, std::numeric_limits<int>::max());
+  std::string text;
+  for (int k = 0; k < std::min<int>(most_shown, static_cast<int>(modes.size())); ++k) {
+    const theory::TeacherMode& mode = modes[k].predicted;
+    std::string meaning = fmt::format("alignment {:.3g}, learned {:.4g}", mode.alignment, mode.learned);
+    if (!mode.recovered) meaning += ", not recovered";
+    if (!point.runs.empty()) {
+      meaning +=
+          fmt::format("; trained {}, {}", with_error(modes[k].alignment), with_error(modes[k].learned));
+    }
+    text.append("\n").append(
+        list_line(fmt::format("mode {}", modes[k].rank), fmt::format("s = {:.4g}", mode.teacher), meaning));
   }
-  options.refuse(experiment::seeds_option().name, "has no effect without --train");
-  return 0;
+  if (modes.size() > most_shown) {
+    text.append("\n").append(list_line("", fmt::format("{} isolated", modes.size()), "modes in all"));
+  }
+  return text;
 }
 
 double largest_eigenvalue(const theory::Solution& solution) {
@@ -35,6 +58,7 @@ double largest_eigenvalue(const theory::Solution& solution) {
 std::string spectrum_list(const Comparison& point) {
   std::string text = list_line("spectrum of S", spectrum_words(point.theory));
   text.append("\n").append(list_line("mean square of S", with_error(point.theory.self_overlap), "Tr(S^2)/d"));
+  text += mode_lines(point);
   for (const lab::TrainedRun& run : point.runs) {
     text.append("\n").append(list_line(fmt::format("trained, seed {}", run.seed),
                                        fmt::format("{:.6g} at 0", run.zero_fraction),
@@ -70,8 +94,10 @@ void require_known_law(const experiment::Plan& plan) {
 Status predict_spectra(Session& session) {
   const experiment::Plan plan = experiment::plan(session.options);
   require_known_law(plan);
-  const experiment::CompareOptions options = compare_options(session, trained_runs(session.options));
+  const experiment::CompareOptions options =
+      compare_options(session, seeds_on_request(session.options, "train"));
   const int points = static_cast<int>(session.options.whole_number("points", 16, 1'000'000));
+  const SpectrumOf shown = spectrum_to_show(session.options);
   const Presentation presentation{
       .columns = {{"theory:\nat 0"}, {"\nlargest", 10}, {"trained:\nat 0", 10}, {"\nlargest", 10}},
       .note = options.seeds > 0 ? fmt::format("{}: {} seeds", trained_words(plan), options.seeds) : "",
@@ -81,7 +107,8 @@ Status predict_spectra(Session& session) {
                               [&] { return spectrum_list(point); }, [&] { return cells(point); },
                               remark(point)};
           },
-      .figure = [&plan, points](const auto& finished) { return spectra(plan, finished, points); },
+      .figure = [&plan, points,
+                 shown](const auto& finished) { return spectra(plan, finished, points, shown); },
   };
   return present(session, plan, options, presentation);
 }
@@ -91,12 +118,15 @@ Status predict_spectra(Session& session) {
 Verb spectrum_verb() {
   Verb::Group density{"Spectrum",
                       {{"points", "NUMBER", "points of the density", "400"},
+                       {"show", "eigenvalues|singular-values", "of S, or of W, in the figure", "eigenvalues"},
                        {"train", "", "train models as well, for a histogram", ""}}};
-  Verb::Group models{"Training, with --train", experiment::training_options()};
-  models.options.push_back(experiment::seeds_option());
   return {"spectrum",
           "predicted density of the eigenvalues of S",
-          {problem_group(), {"Theory", experiment::theory_options()}, density, models, output_group(true)},
+          {problem_group(),
+           {"Theory", experiment::theory_options()},
+           density,
+           training_on_request("train"),
+           output_group(true)},
           predict_spectra};
 }
 

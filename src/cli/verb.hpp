@@ -55,6 +55,9 @@ Verb train_verb();
 Verb compare_verb();
 Verb spectrum_verb();
 Verb thresholds_verb();
+Verb decompose_verb();
+Verb tune_verb();
+Verb scaling_verb();
 
 /// The groups that several verbs share: the problem; seed, threads, output.
 Verb::Group problem_group();

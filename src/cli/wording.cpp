@@ -113,6 +113,21 @@ std::string teacher_words(const Problem& problem) {
   return "teacher " + source.filename().string();
 }
 
+std::string values_of(const Problem& problem, const std::vector<experiment::Axis>& axes, bool mathematical) {
+  std::string text;
+  for (const experiment::Axis& axis : axes) {
+    text += text.empty() ? "" : ", ";
+    const double value = experiment::option_value(problem, axis.option);
+    if (axis.option == "parametrization") {
+      text += to_string(problem.parametrization);
+    } else {
+      text += mathematical ? fmt::format("${} = {:.4g}$", symbol(axis.option).math, value)
+                           : fmt::format("{} = {:.4g}", symbol(axis.option).plain, value);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string plain_heading(const experiment::Plan& plan, const std::vector<std::string>& unsaid) {
@@ -149,15 +164,11 @@ std::vector<std::string> options_of_a_student() {
 }
 
 std::string axis_values(const Problem& problem, const std::vector<experiment::Axis>& axes) {
-  std::string text;
-  for (const experiment::Axis& axis : axes) {
-    const double value = experiment::option_value(problem, axis.option);
-    text.append(text.empty() ? "" : ", ")
-        .append(axis.option == "parametrization"
-                    ? to_string(problem.parametrization)
-                    : fmt::format("${} = {:.4g}$", symbol(axis.option).math, value));
-  }
-  return text;
+  return values_of(problem, axes, true);
+}
+
+std::string plain_values(const Problem& problem, const std::vector<experiment::Axis>& axes) {
+  return values_of(problem, axes, false);
 }
 
 std::string plain_symbol(const std::string& option) {

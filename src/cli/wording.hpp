@@ -27,6 +27,9 @@ std::vector<std::string> options_of_a_student();
 /// "$\alpha = 0.5$, $\lambda = 0.1$": the values of the given axes at a point, as mathematical text.
 std::string axis_values(const Problem& problem, const std::vector<experiment::Axis>& axes);
 
+/// The same in plain text: "alpha = 0.5, lambda = 0.1".
+std::string plain_values(const Problem& problem, const std::vector<experiment::Axis>& axes);
+
 /// The symbol of a numeric option in plain text.
 std::string plain_symbol(const std::string& option);
 

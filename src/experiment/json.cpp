@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "qklab/experiment/spectral_parts.hpp"
 #include "qklab/theory/untied.hpp"
 
 namespace qklab::experiment {
@@ -87,6 +88,43 @@ Json train_json(const Comparison& comparison, const CompareOptions& options,
   json.update(options_json(options.train));
   json["runs"] = Json::array();
   for (const lab::TrainedRun& run : comparison.runs) json["runs"].push_back(measurements(run, false));
+  return json;
+}
+
+Json estimate_json(const Estimate& estimate) {
+  return {{"mean", estimate.value}, {"se", estimate.se}};
+}
+
+Json outliers_json(const Comparison& comparison) {
+  constexpr int most = 1000;
+  Json list = Json::array();
+  for (const ModeComparison& mode : compare_modes(comparison, most)) {
+    Json one{{"teacher", mode.predicted.teacher},     {"location", mode.predicted.location},
+             {"alignment", mode.predicted.alignment}, {"learned", mode.predicted.learned},
+             {"recovered", mode.predicted.recovered}, {"rank", mode.rank}};
+    if (!comparison.runs.empty()) {
+      one["train"] = {{"location", estimate_json(mode.location)},
+                      {"alignment", estimate_json(mode.alignment)},
+                      {"learned", estimate_json(mode.learned)}};
+    }
+    list.push_back(one);
+  }
+  return list;
+}
+
+Json profile_json(const Comparison& comparison) {
+  Json json{{"student", Json::array()}, {"teacher", Json::array()}};
+  for (const theory::Level& level : theory::level_profile(comparison.theory.spectrum, profile_points)) {
+    json["student"].push_back(level.student);
+    json["teacher"].push_back(level.teacher);
+  }
+  if (comparison.runs.empty()) return json;
+  json["train"] = {{"student", Json::array()}, {"teacher", Json::array()}, {"teacher_se", Json::array()}};
+  for (const MeasuredLevel& level : measured_profile(comparison, profile_bins)) {
+    json["train"]["student"].push_back(level.student);
+    json["train"]["teacher"].push_back(level.teacher.value);
+    json["train"]["teacher_se"].push_back(level.teacher.se);
+  }
   return json;
 }
 
@@ -209,7 +247,8 @@ Json spectrum_json(const Comparison& comparison, const CompareOptions& options, 
   if (solution.zero_fraction.value > 0) {
     json["atoms"].push_back({{"location", 0}, {"mass", solution.zero_fraction.value}});
   }
-  json["outliers"] = Json::array();
+  json["outliers"] = outliers_json(comparison);
+  json["profile"] = profile_json(comparison);
   if (comparison.runs.empty()) return json;
 
   std::vector<double> eigenvalues;

@@ -56,7 +56,10 @@ def untouched(tmp_path, monkeypatch):
         ),
         (["--alpha", "1", "--activation", "identity", "--beta", "2"], ["beta = 2:", "no effect"]),
         (["--alpha", "1", "--activation", "hermite2"], ["activation = hermite2:"]),
-        (["--alpha", "1", "--parametrization", "untied"], ["tokens = 2:", "untied", "one token"]),
+        (
+            ["--alpha", "1", "--parametrization", "untied", "--kappa", "0.5"],
+            ["kappa = 0.5:", "untied", ">= 1"],
+        ),
         (["--alpha", "1", "--log2-points", "2"], ["log2_points = 2:", "6..24"]),
         (["--alpha", "1", "--scramblings", "3"], ["scramblings = 3:"]),
         (["--alpha", "1", "--tolerance", "0"], ["tolerance = 0:", "> 0"]),
