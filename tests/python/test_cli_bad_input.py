@@ -60,6 +60,7 @@ def untouched(tmp_path, monkeypatch):
             ["--alpha", "1", "--parametrization", "untied", "--kappa", "0.5"],
             ["kappa = 0.5:", "untied", ">= 1"],
         ),
+        (["--alpha", "1", "--parametrization", "untied", "--lambda", "0"], ["lambda = 0:", "untied", "> 0"]),
         (["--alpha", "1", "--log2-points", "2"], ["log2_points = 2:", "6..24"]),
         (["--alpha", "1", "--scramblings", "3"], ["scramblings = 3:"]),
         (["--alpha", "1", "--tolerance", "0"], ["tolerance = 0:", "> 0"]),
