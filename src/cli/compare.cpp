@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -29,7 +30,9 @@ std::string in_errors(double deviation) {
 /// A single point: a row for each quantity.
 std::string quantity_rows(const std::vector<Deviation>& quantities, const std::string& prediction,
                           const std::string& deviation) {
-  const Table table({{"", 14}, {prediction}, {"trained"}, {deviation, 10}}, 4);
+  std::size_t longest = 14;
+  for (const Deviation& quantity : quantities) longest = std::max(longest, quantity.quantity.size());
+  const Table table({{"", static_cast<int>(longest)}, {prediction}, {"trained"}, {deviation, 10}}, 4);
   std::string text = table.heading();
   for (const Deviation& quantity : quantities) {
     text.append("\n").append(table.row({quantity.quantity, with_error(quantity.theory),

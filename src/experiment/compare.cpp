@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "qklab/experiment/point_solver.hpp"
+#include "qklab/theory/untied.hpp"
 
 namespace qklab::experiment {
 namespace {
@@ -106,6 +107,10 @@ std::vector<Deviation> deviations(const Comparison& comparison) {
   };
   // A direct student has no eigenvalue at zero; the trained count is that of a density near zero.
   if (theory.problem.parametrization == Parametrization::direct) all.back().in_errors = unknown;
+  if (theory::is_sampled(theory.problem)) {
+    all.push_back(compared("antisymmetric_self_overlap", theory.antisymmetric_self_overlap,
+                           [](const Run& run) { return run.antisymmetric_self_overlap; }));
+  }
   return all;
 }
 

@@ -57,6 +57,20 @@ TEST(Deviation, CountsNoZerosOfADirectStudent) {
   EXPECT_TRUE(std::isnan(deviations(comparison)[5].in_errors));
 }
 
+TEST(Deviation, ComparesTheAntisymmetricPartOfUntiedStudents) {
+  Comparison comparison = two_runs();
+  comparison.theory.problem.parametrization = Parametrization::untied;
+  comparison.theory.antisymmetric_self_overlap = {0.2, 0.03};
+  comparison.runs[0].antisymmetric_self_overlap = 0.26;
+  comparison.runs[1].antisymmetric_self_overlap = 0.34;
+  const Deviation last = deviations(comparison).back();
+  EXPECT_EQ(last.quantity, "antisymmetric_self_overlap");
+  EXPECT_DOUBLE_EQ(last.trained.value, 0.30);
+  EXPECT_DOUBLE_EQ(last.in_errors, 0.10 / 0.05);
+  comparison.theory.problem.tokens = 1;  // whose antisymmetric part depends on the start
+  EXPECT_EQ(deviations(comparison).size(), 6u);
+}
+
 TEST(Deviation, OfOneRunIsUnknown) {
   Comparison comparison = two_runs();
   comparison.runs.pop_back();

@@ -50,7 +50,8 @@ bool compare(const Plan& plan, const CompareOptions& options,
 bool train_runs(Comparison& comparison, const CompareOptions& options,
                 const std::function<void()>& run_is_complete = {});
 
-/// test_error, train_loss, regularization, overlap, self_overlap, zero_fraction.
+/// test_error, train_loss, regularization, overlap, self_overlap, zero_fraction, and for untied students of
+/// several tokens antisymmetric_self_overlap.
 std::vector<Deviation> deviations(const Comparison& comparison);
 
 /// test_error, overlap, self_overlap of the trained runs beside the Bayes-optimal reference.
