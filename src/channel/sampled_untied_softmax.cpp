@@ -38,6 +38,9 @@ struct Sums {
   double teacher_divergence = 0;
   double symmetric_divergence = 0;
   double antisymmetric_divergence = 0;
+  double symmetric_jacobian = 0;
+  double mixed_jacobian = 0;
+  double antisymmetric_jacobian = 0;
   int converged = 0;
   int competing = 0;
 
@@ -46,6 +49,9 @@ struct Sums {
     teacher_divergence += response.teacher_divergence;
     symmetric_divergence += response.symmetric_divergence;
     antisymmetric_divergence += response.antisymmetric_divergence;
+    symmetric_jacobian += response.symmetric_jacobian;
+    mixed_jacobian += response.mixed_jacobian;
+    antisymmetric_jacobian += response.antisymmetric_jacobian;
     converged += response.converged ? 1 : 0;
     competing += response.competing ? 1 : 0;
   }
@@ -69,6 +75,9 @@ UntiedOutputExpectations expectations_of(const Sums& sums, const ScoreMix& mix, 
   }
   e.antisymmetric_divergence =
       antisymmetric > 0 ? sums.along_third / count / antisymmetric : e.antisymmetric_divergence_implicit;
+  e.symmetric_jacobian = sums.symmetric_jacobian / count;
+  e.mixed_jacobian = sums.mixed_jacobian / count;
+  e.antisymmetric_jacobian = sums.antisymmetric_jacobian / count;
   e.loss = sums.loss / count;
   e.unconverged = 1 - static_cast<double>(sums.converged) / count;
   e.competing = static_cast<double>(sums.competing) / count;

@@ -62,6 +62,8 @@ UntiedOutputExpectations identity_expectations(const Channel& channel, double no
   e.teacher_divergence = e.teacher_divergence_implicit = pairs / symmetric;
   e.symmetric_divergence = e.symmetric_divergence_implicit = -pairs / symmetric;
   e.antisymmetric_divergence = e.antisymmetric_divergence_implicit = -links / antisymmetric;
+  e.symmetric_jacobian = pairs / (symmetric * symmetric);
+  e.antisymmetric_jacobian = links / (antisymmetric * antisymmetric);
   e.loss = pairs * symmetric_misfit / (8 * symmetric * symmetric) +
            links * antisymmetric_misfit / (8 * antisymmetric * antisymmetric);
   return e;

@@ -300,9 +300,17 @@ class Search final : public UntiedProximalMap {
     for (int k = 0; k < size(); ++k) {
       Vector column = Vector::Unit(size(), k);
       factors_.solve(column);
-      const double variance = root_[k] * root_[k];
-      const double own = -column.dot(hessian_.col(k)) / variance;
-      (k < pairs() ? response.symmetric_divergence : response.antisymmetric_divergence) += own;
+      const Vector image = (hessian_ * column).cwiseQuotient(root_) / root_[k];
+      const double symmetric = image.head(pairs()).squaredNorm();
+      const double antisymmetric = image.tail(size() - pairs()).squaredNorm();
+      if (k < pairs()) {
+        response.symmetric_divergence -= image[k];
+        response.symmetric_jacobian += symmetric;
+      } else {
+        response.antisymmetric_divergence -= image[k];
+        response.mixed_jacobian += symmetric;
+        response.antisymmetric_jacobian += antisymmetric;
+      }
       if (k < pairs()) response.teacher_divergence += column.dot(label_slope(k)) / root_[k];
     }
     Eigen::Map<Vector>(point.minimiser, size()) = center_ + root_.cwiseProduct(gamma_);

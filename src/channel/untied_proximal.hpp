@@ -24,6 +24,9 @@ struct UntiedResponse {
   double teacher_divergence = 0;        ///< div_z g_s at fixed label noise, by implicit differentiation
   double symmetric_divergence = 0;      ///< div_w g_s
   double antisymmetric_divergence = 0;  ///< div_u g_a
+  double symmetric_jacobian = 0;        ///< |dg_s/dw|_F^2
+  double mixed_jacobian = 0;            ///< |dg_s/du|_F^2
+  double antisymmetric_jacobian = 0;    ///< |dg_a/du|_F^2
   bool converged = false;
   bool competing = false;  ///< distinct minima were found
 };

@@ -1,5 +1,6 @@
 #include "qklab/theory/untied.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -63,6 +64,8 @@ class UntiedSolver {
   UntiedSolution report(const FixedPoint& point);
   UntiedSolution report_zero(const UntiedMap::Zero& zero) const;
   void fill(const Eigen::VectorXd& x, UntiedSolution& solution);
+  Estimate stability(const std::vector<UntiedOutputExpectations>& outputs,
+                     const UntiedConjugateParameters& hats);
 
   bool is_convex() const { return problem_.activation == Activation::identity; }
   bool zero_wins(const UntiedMap::Zero& zero, const UntiedSolution& solution) const {
@@ -189,9 +192,35 @@ void UntiedSolver::fill(const Eigen::VectorXd& x, UntiedSolution& solution) {
                          problem_.alpha * solution.train_error.se};
   solution.regularization = estimate([](const UntiedVariables& v) { return v.penalty; });
   solution.zero_fraction = estimate([](const UntiedVariables& v) { return v.zero_fraction; });
+  solution.stability = stability(sides.outputs, fine_.conjugates(output));
   solution.estimator_gap = std::abs(output.symmetric_divergence_implicit / output.symmetric_divergence - 1);
   solution.competing_minima = output.competing;
   solution.unconverged_proximals = output.unconverged;
+}
+
+/// Largest eigenvalue of the growth of squared perturbations, sector by sector, in one step (8.15).
+Estimate UntiedSolver::stability(const std::vector<UntiedOutputExpectations>& outputs,
+                                 const UntiedConjugateParameters& hats) {
+  const auto responses = fine_.denoiser().mean_square_responses(hats);
+  if (!responses) return {std::numeric_limits<double>::quiet_NaN(), 0};
+  const bool has_antisymmetric = fine_.size() == 5;
+  const auto growth = [&](const UntiedOutputExpectations& output, const Eigen::Matrix2d& response) {
+    Eigen::Matrix2d jacobian;
+    jacobian << output.symmetric_jacobian, output.mixed_jacobian, output.mixed_jacobian,
+        output.antisymmetric_jacobian;
+    const Eigen::Matrix2d product = 2 * problem_.alpha * response * jacobian;
+    if (!has_antisymmetric) return product(0, 0);
+    const double half_trace = 0.5 * product.trace();
+    return half_trace + std::sqrt(std::max(0.0, half_trace * half_trace - product.determinant()));
+  };
+  Eigen::Matrix2d mean_response = Eigen::Matrix2d::Zero();
+  for (const Eigen::Matrix2d& one : *responses) mean_response += one / static_cast<double>(responses->size());
+  std::vector<double> of_scramblings;
+  for (const UntiedOutputExpectations& one : outputs) of_scramblings.push_back(growth(one, mean_response));
+  std::vector<double> of_matrices;
+  for (const Eigen::Matrix2d& one : *responses) of_matrices.push_back(growth(mean(outputs), one));
+  return {growth(mean(outputs), mean_response),
+          std::hypot(mean_and_error(of_scramblings).se, mean_and_error(of_matrices).se)};
 }
 
 UntiedSolution UntiedSolver::report_zero(const UntiedMap::Zero& zero) const {
@@ -258,7 +287,6 @@ bool is_sampled(const Problem& problem) {
 }
 
 Solution as_solution(const UntiedSolution& untied) {
-  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   Solution solution;
   solution.problem = untied.problem;
   solution.overlap = untied.overlap;
@@ -273,7 +301,8 @@ Solution as_solution(const UntiedSolution& untied) {
   solution.train_error = untied.train_error;
   solution.regularization = untied.regularization;
   solution.zero_fraction = untied.zero_fraction;
-  solution.stability = {unknown, 0};
+  solution.stability = untied.stability;
+  solution.stable = untied.outcome == Outcome::zero_solution || untied.stability.value < 1;
   solution.estimator_gap = untied.estimator_gap;
   solution.competing_minima = untied.competing_minima;
   solution.unconverged_proximals = untied.unconverged_proximals;

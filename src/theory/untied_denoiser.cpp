@@ -53,7 +53,7 @@ bool is_usable(const UntiedConjugateParameters& hats) {
 }  // namespace
 
 UntiedDenoiser::UntiedDenoiser(const Problem& problem, int dimension, int samples, std::uint64_t seed)
-    : lambda_(problem.lambda), teacher_self_overlap_(qklab::teacher_self_overlap(problem)) {
+    : lambda_(problem.lambda), seed_(seed), teacher_self_overlap_(qklab::teacher_self_overlap(problem)) {
   if (problem.kappa < 1) {
     throw InvalidParameter("kappa", problem.kappa,
                            "with untied weights of several tokens the rank must not be limited: >= 1");
@@ -94,6 +94,42 @@ bool UntiedDenoiser::answers_zero(const UntiedConjugateParameters& hats) const {
   double sum = 0;
   for (const Field& field : fields_) sum += largest_singular_value(seen(field, hats));
   return sum / static_cast<double>(fields_.size()) <= 2 * lambda_;
+}
+
+std::optional<std::vector<Eigen::Matrix2d>> UntiedDenoiser::mean_square_responses(
+    const UntiedConjugateParameters& hats) {
+  std::vector<std::optional<Eigen::Matrix2d>> found(fields_.size());
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t k = 0; k < fields_.size(); ++k) found[k] = mean_square_response(k, hats);
+  std::vector<Eigen::Matrix2d> responses;
+  for (const auto& one : found) {
+    if (!one) return std::nullopt;
+    responses.push_back(*one);
+  }
+  return responses;
+}
+
+std::optional<Eigen::Matrix2d> UntiedDenoiser::mean_square_response(
+    std::size_t sample, const UntiedConjugateParameters& hats) const {
+  const Field& field = fields_[sample];
+  const auto d = static_cast<double>(dimension());
+  const Eigen::MatrixXd g = gaussian(dimension(), seed_, static_cast<int>(sample + fields_.size()));
+  const Eigen::MatrixXd R = seen(field, hats);
+  const double step = 1e-4 * R.norm() / std::sqrt(d);
+  Eigen::Matrix2d response;
+  for (int j = 0; j < 2; ++j) {
+    Eigen::MatrixXd direction = g + (j == 0 ? 1.0 : -1.0) * g.transpose();
+    direction *= step * std::sqrt(d) / direction.norm();
+    const NuclearProximal moved =
+        nuclear_proximal(R + direction, hats.symmetric_susceptibility_hat,
+                         hats.antisymmetric_susceptibility_hat, 2 * lambda_, field.last.state);
+    if (!moved.converged) return std::nullopt;
+    const Eigen::MatrixXd change = (moved.minimiser - field.last.minimiser) / step;
+    const Eigen::MatrixXd transposed = change.transpose();
+    response(0, j) = 0.25 * (change + transposed).squaredNorm() / d;
+    response(1, j) = 0.25 * (change - transposed).squaredNorm() / d;
+  }
+  return response;
 }
 
 std::vector<double> UntiedDenoiser::singular_values() const {

@@ -45,6 +45,7 @@ TEST_P(FrozenAntisymmetricPart, GivesTheTiedChannel) {
     EXPECT_NEAR(untied[s].symmetric_divergence, tied[s].student_divergence_stein, 1e-8);
     EXPECT_NEAR(untied[s].teacher_divergence_implicit, tied[s].teacher_divergence_implicit, 1e-8);
     EXPECT_NEAR(untied[s].symmetric_divergence_implicit, tied[s].student_divergence_implicit, 1e-8);
+    EXPECT_NEAR(untied[s].symmetric_jacobian, tied[s].jacobian_square, 1e-8 * tied[s].jacobian_square);
     EXPECT_EQ(untied[s].unconverged, 0);
   }
   const auto tied_error = OutputExpectation(channel, noise_in, noise_out, sampling).test_error(overlaps);

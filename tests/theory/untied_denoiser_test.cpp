@@ -107,6 +107,13 @@ TEST(UntiedDenoiser, IsTheTiedOneWithoutAntisymmetricNoise) {
   agree([](const UntiedStudent& s) { return s.penalty; }, exact->penalty, 3e-4);
   agree([](const UntiedStudent& s) { return s.zero_fraction; }, zero_fraction(exact->spectrum), 5e-3);
   for (const UntiedStudent& student : *students) EXPECT_LT(student.order.antisymmetric, 1e-15);
+  const auto responses = sampled.mean_square_responses(hats);
+  ASSERT_TRUE(responses);
+  std::vector<double> squares;
+  for (const Eigen::Matrix2d& response : *responses) squares.push_back(response(0, 0));
+  const Estimate square = mean_and_error(squares);
+  EXPECT_NEAR(square.value, divided_difference_norm(exact->spectrum) / (1.4 * 1.4), 3 * square.se + 1e-3);
+  EXPECT_LT(square.se, 0.03 * square.value);
 }
 
 // Equal noise and curvature, no teacher: R is a Ginibre matrix with singular values in the quarter circle of

@@ -32,9 +32,12 @@ struct UntiedOutputExpectations {
   double teacher_divergence_implicit = 0;  ///< the same by implicit differentiation (misses jumps)
   double symmetric_divergence_implicit = 0;
   double antisymmetric_divergence_implicit = 0;
-  double loss = 0;         ///< E ||y - sigma(h*)||_F^2, label noise included
-  double unconverged = 0;  ///< fraction of points whose proximal map did not reach its tolerance
-  double competing = 0;    ///< fraction of points where several distinct minima were found
+  double symmetric_jacobian = 0;      ///< E |dg_s/dw|_F^2 by implicit differentiation
+  double mixed_jacobian = 0;          ///< E |dg_s/du|_F^2 = E |dg_a/dw|_F^2
+  double antisymmetric_jacobian = 0;  ///< E |dg_a/du|_F^2
+  double loss = 0;                    ///< E ||y - sigma(h*)||_F^2, label noise included
+  double unconverged = 0;             ///< fraction of points whose proximal map did not reach its tolerance
+  double competing = 0;               ///< fraction of points where several distinct minima were found
 };
 
 /// The output side of the state evolution of untied students (docs/theory section 8.2), with common random

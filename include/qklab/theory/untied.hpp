@@ -34,7 +34,8 @@ struct UntiedSolution {
   Estimate train_error;                       ///< train_loss/alpha
   Estimate regularization;                    ///< (lambda/d) |S|_*
   Estimate zero_fraction;                     ///< fraction of zero singular values of S
-  double estimator_gap = 0;                   ///< |Stein - implicit|/Stein of Vhat_s
+  Estimate stability;        ///< < 1: stable (8.15); its error is that of the two factors at the fixed point
+  double estimator_gap = 0;  ///< |Stein - implicit|/Stein of Vhat_s
   double competing_minima = 0;
   double unconverged_proximals = 0;
   std::vector<double> singular_values;  ///< of the sampled S, all samples, ascending
@@ -57,7 +58,7 @@ UntiedSolution solve_untied(const Problem& problem, const UntiedOptions& options
 bool is_sampled(const Problem& problem);
 
 /// The same as a Solution: self_overlap is q_s, susceptibility and conjugates are those of the symmetric
-/// part; the stability is not known (NaN), and there is no law of the spectrum.
+/// part, and there is no law of the spectrum.
 Solution as_solution(const UntiedSolution& solution);
 
 }  // namespace qklab::theory

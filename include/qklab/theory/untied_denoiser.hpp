@@ -71,6 +71,11 @@ class UntiedDenoiser {
   /// True when S = 0 answers the given conjugates: 2 lambda is above the mean largest singular value of R.
   bool answers_zero(const UntiedConjugateParameters& hats) const;
 
+  /// (2/d^2) |dS_i/dR_j|_F^2 of each sample, i and j over symmetric (0) and antisymmetric (1), by differences
+  /// along one random direction of each; the last call must have had the same conjugates. Nothing where that
+  /// fails.
+  std::optional<std::vector<Eigen::Matrix2d>> mean_square_responses(const UntiedConjugateParameters& hats);
+
   /// Singular values of S at the last call, all samples, ascending.
   std::vector<double> singular_values() const;
 
@@ -89,8 +94,11 @@ class UntiedDenoiser {
 
   Eigen::MatrixXd seen(const Field& field, const UntiedConjugateParameters& hats) const;
   UntiedStudent measure(const Field& field, const UntiedConjugateParameters& hats) const;
+  std::optional<Eigen::Matrix2d> mean_square_response(std::size_t sample,
+                                                      const UntiedConjugateParameters& hats) const;
 
   double lambda_;
+  std::uint64_t seed_;
   double teacher_self_overlap_;
   Eigen::VectorXd teacher_;  ///< its eigenvalues; S0 is diagonal
   std::vector<Field> fields_;
