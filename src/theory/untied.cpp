@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <string>
@@ -16,6 +17,9 @@
 namespace qklab::theory {
 namespace {
 
+/// Residual of a map that has a fixed point nearby, although a jump may hide it.
+constexpr double near = 1e-2;
+
 class UntiedSolver {
  public:
   UntiedSolver(const Problem& problem, const UntiedOptions& options)
@@ -27,7 +31,7 @@ class UntiedSolver {
   UntiedSolution solve() {
     const std::optional<UntiedMap::Zero> zero = fine_.zero();
     if (zero && is_convex()) return report_zero(*zero);
-    FixedPoint point = find(default_start());
+    FixedPoint point = find_past_jumps(default_start());
     if (!is_answer(point.outcome) && !options_.solve.stop.requested()) point = find(start_near_zero());
     if (!is_answer(point.outcome) && !options_.solve.stop.requested()) point = find_by_continuation(point);
     UntiedSolution solution = report(point);
@@ -60,6 +64,7 @@ class UntiedSolver {
   Eigen::VectorXd start_near_zero() const { return start(1e-3, 1e-5, 1e-3); }
 
   FixedPoint find(const Eigen::VectorXd& from);
+  FixedPoint find_past_jumps(const Eigen::VectorXd& from);
   FixedPoint find_by_continuation(const FixedPoint& failed);
   UntiedSolution report(const FixedPoint& point);
   UntiedSolution report_zero(const UntiedMap::Zero& zero) const;
@@ -87,9 +92,9 @@ FixedPoint UntiedSolver::find(const Eigen::VectorXd& from) {
   const auto on_fine = [this](const Eigen::VectorXd& x) { return fine_(x); };
   const SolveOptions& goal = options_.solve;
   FixedPoint coarse = solve_fixed_point(
-      on_coarse, from, {.tolerance = 1e-5, .max_evaluations = goal.max_iterations, .stop = goal.stop});
+      on_coarse, from, {.tolerance = 1e-4, .max_evaluations = goal.max_iterations, .stop = goal.stop});
   evaluations_ += coarse.evaluations;
-  if (!is_answer(coarse.outcome)) return coarse;
+  if (!is_answer(coarse.outcome) && !(coarse.residual < near)) return coarse;
   const FixedPointOptions exact{
       .tolerance = goal.tolerance, .max_evaluations = goal.max_iterations, .stop = goal.stop};
   FixedPoint fine{coarse.x, coarse.residual, 0, Outcome::stagnated};
@@ -100,10 +105,30 @@ FixedPoint UntiedSolver::find(const Eigen::VectorXd& from) {
   }
   evaluations_ += fine.evaluations;
   if (fine.outcome == Outcome::stagnated) {
-    fine = solve_fixed_point(on_fine, fine.x, exact);
+    constexpr int enough_from_a_good_start = 60;
+    FixedPointOptions last = exact;
+    last.max_evaluations = std::min(last.max_evaluations, enough_from_a_good_start);
+    fine = solve_fixed_point(on_fine, fine.x, last);
     evaluations_ += fine.evaluations;
   }
   return fine;
+}
+
+/// A sampled point whose proximal map jumps right at the fixed point leaves the sampled map without one. Then
+/// the points are drawn anew, as a function of the seed: theirs jump elsewhere.
+FixedPoint UntiedSolver::find_past_jumps(const Eigen::VectorXd& from) {
+  constexpr int draws = 4;
+  FixedPoint point = find(from);
+  UntiedSampling sampling{options_.solve.qmc, options_.dimension, options_.samples};
+  for (int draw = 1;
+       draw < draws && !is_answer(point.outcome) && point.residual < near && !options_.solve.stop.requested();
+       ++draw) {
+    if (mean(fine_.output_side(point.x)).competing == 0) break;
+    sampling.qmc.seed = options_.solve.qmc.seed + (static_cast<std::uint64_t>(draw) << 32);
+    fine_ = UntiedMap(problem_, sampling);
+    point = find(point.x);
+  }
+  return point;
 }
 
 /// Weight decay strong enough for an easy problem, then down to the wanted one, each start from the last

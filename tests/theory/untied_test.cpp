@@ -139,6 +139,19 @@ TEST(Untied, StandardErrorsCoverOtherSamples) {
   EXPECT_LE(outside, all / 8);
 }
 
+// Noisy labels and little weight decay: sampled proximal maps jump, at some seeds right at the fixed point.
+TEST(Untied, SolvesWhereProximalMapsJump) {
+  Problem problem = two_tokens(1.0, 0.02);
+  problem.noise_out = 0.1;
+  UntiedOptions options = quick(32, 2);
+  for (int seed = 1; seed <= 8; ++seed) {
+    options.solve.qmc.seed = static_cast<std::uint64_t>(seed);
+    const UntiedSolution s = solve_untied(problem, options);
+    EXPECT_EQ(s.outcome, Outcome::converged) << seed;
+    EXPECT_GT(s.competing_minima, 0);
+  }
+}
+
 TEST(Untied, SolveHandsItOver) {
   Problem problem = linear(0.3, 0.5, 0.5);
   problem.teacher = PowerLawTeacher{1.0, 0};
