@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <Eigen/Dense>
 #include <cmath>
 
 #include "lab/plain_model.hpp"

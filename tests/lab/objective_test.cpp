@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <Eigen/Dense>
+
 #include "lab/plain_model.hpp"
 #include "lab/training_problems.hpp"
 #include "qklab/lab/teacher.hpp"

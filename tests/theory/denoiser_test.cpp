@@ -2,31 +2,22 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <cmath>
 #include <vector>
 
 #include "qklab/core/error.hpp"
-#include "qklab/core/random.hpp"
+#include "theory/sampled_matrices.hpp"
 
 namespace qklab::theory {
 namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-
-MatrixXd gaussian(int rows, int columns, std::uint64_t seed) {
-  MatrixXd matrix(rows, columns);
-  RandomStream(seed, Purpose::probe)
-      .fill_normal(std::span(matrix.data(), static_cast<std::size_t>(matrix.size())));
-  return matrix;
-}
-
-/// GOE matrix of spectral radius 2.
-MatrixXd goe(int dimension, std::uint64_t seed) {
-  const MatrixXd g = gaussian(dimension, dimension, seed);
-  return (g + g.transpose()) / std::sqrt(2.0 * dimension);
-}
+using test::eigenmodes;
+using test::gaussian;
+using test::goe;
+using test::wishart;
 
 struct Sampled {
   double overlap = 0;
@@ -41,11 +32,11 @@ Sampled sample(const MatrixXd& teacher, const ConjugateParameters& hats, double 
                std::uint64_t seed) {
   const auto d = static_cast<int>(teacher.rows());
   const double delta = std::sqrt(hats.self_overlap_hat) / hats.overlap_hat;
-  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(teacher + delta * goe(d, seed));
-  VectorXd f = (eigen.eigenvalues().array() - 2 * lambda / hats.overlap_hat).max(0.0);
+  const test::Eigenmodes eigen = eigenmodes(teacher + delta * goe(d, seed));
+  VectorXd f = (eigen.values.array() - 2 * lambda / hats.overlap_hat).max(0.0);
   f.head(d - rank).setZero();
   f *= hats.overlap_hat / hats.susceptibility_hat;
-  const MatrixXd student = eigen.eigenvectors() * f.asDiagonal() * eigen.eigenvectors().transpose();
+  const MatrixXd student = eigen.vectors * f.asDiagonal() * eigen.vectors.transpose();
   return {student.cwiseProduct(teacher).sum() / d, f.squaredNorm() / d, f.sum() / d,
           static_cast<double>((f.array() == 0).count()) / d};
 }
@@ -63,8 +54,7 @@ TEST_P(DenoiserOnSampledMatrices, WishartTeacherAgreesWithinFiniteSize) {
   problem.kappa = kappa;
   problem.lambda = 0.05;
   const ConjugateParameters hats{1.1, 0.3, 1.4};
-  const MatrixXd factor = gaussian(d, d / 2, 1);
-  const MatrixXd teacher = factor * factor.transpose() / std::sqrt(d * d / 2.0);
+  const MatrixXd teacher = wishart(d, d / 2, 1);
   const Sampled sampled =
       sample(teacher, hats, problem.lambda, static_cast<int>(std::min(1.0, kappa) * d), 2);
   const auto student = Denoiser(problem)(hats);
@@ -93,10 +83,10 @@ TEST(Denoiser, SusceptibilityIsTheResponseOfTheStudentToItsField) {
   constexpr int samples = 4;
   for (int k = 0; k < samples; ++k) {
     const MatrixXd z = goe(d, 10 + k);
-    const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(teacher + delta * z);
-    const VectorXd f = (eigen.eigenvalues().array() - 2 * problem.lambda / hats.overlap_hat).max(0.0) *
+    const test::Eigenmodes eigen = eigenmodes(teacher + delta * z);
+    const VectorXd f = (eigen.values.array() - 2 * problem.lambda / hats.overlap_hat).max(0.0) *
                        hats.overlap_hat / hats.susceptibility_hat;
-    const MatrixXd student = eigen.eigenvectors() * f.asDiagonal() * eigen.eigenvectors().transpose();
+    const MatrixXd student = eigen.vectors * f.asDiagonal() * eigen.vectors.transpose();
     correlation += student.cwiseProduct(z).sum() / d / samples;
   }
   const auto student = Denoiser(problem)(hats);
@@ -130,17 +120,19 @@ TEST(Denoiser, UntiedStudentOfOneTokenShrinksSingularValues) {
   problem.parametrization = Parametrization::untied;
   problem.lambda = 0.15;
   const ConjugateParameters hats{0.9, 0.6, 1.2};
-  const MatrixXd factor = gaussian(d, d / 2, 1);
-  const MatrixXd teacher = factor * factor.transpose() / std::sqrt(d * d / 2.0);
+  const MatrixXd teacher = wishart(d, d / 2, 1);
   const MatrixXd field = hats.overlap_hat * teacher + std::sqrt(hats.self_overlap_hat) * goe(d, 5);
-  const Eigen::BDCSVD<MatrixXd> svd(field, Eigen::ComputeFullU | Eigen::ComputeFullV);
-  const VectorXd f = (svd.singularValues().array() - 2 * problem.lambda).max(0.0) / hats.susceptibility_hat;
-  const MatrixXd student = svd.matrixU() * f.asDiagonal() * svd.matrixV().transpose();
+  // A symmetric matrix has its eigenvalues' absolute values as singular values.
+  const test::Eigenmodes eigen = eigenmodes(field);
+  const VectorXd shrunk =
+      (eigen.values.array().abs() - 2 * problem.lambda).max(0.0) / hats.susceptibility_hat;
+  const VectorXd f = shrunk.array() * eigen.values.array().sign();
+  const MatrixXd student = eigen.vectors * f.asDiagonal() * eigen.vectors.transpose();
   const auto predicted = Denoiser(problem)(hats);
   ASSERT_TRUE(predicted);
   EXPECT_NEAR(predicted->order.overlap, student.cwiseProduct(teacher).sum() / d, 8.0 / d);
   EXPECT_NEAR(self_overlap(*predicted, 1.5), student.squaredNorm() / d, 8.0 / d);
-  EXPECT_NEAR(predicted->penalty, problem.lambda * f.sum() / d, problem.lambda * 4.0 / d);
+  EXPECT_NEAR(predicted->penalty, problem.lambda * shrunk.sum() / d, problem.lambda * 4.0 / d);
   EXPECT_NEAR(zero_fraction(predicted->spectrum), static_cast<double>((f.array() == 0).count()) / d, 3.0 / d);
 }
 

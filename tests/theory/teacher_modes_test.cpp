@@ -2,24 +2,19 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <cmath>
 #include <vector>
 
-#include "qklab/core/random.hpp"
+#include "theory/sampled_matrices.hpp"
 
 namespace qklab::theory {
 namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-
-/// GOE matrix of spectral radius 2.
-MatrixXd goe(int dimension, std::uint64_t seed) {
-  MatrixXd g(dimension, dimension);
-  RandomStream(seed, Purpose::probe).fill_normal(std::span(g.data(), static_cast<std::size_t>(g.size())));
-  return (g + g.transpose()) / std::sqrt(2.0 * dimension);
-}
+using test::eigenmodes;
+using test::goe;
 
 /// A teacher of the given eigenvalues, the others zero.
 StudentSpectrum thresholded(const std::vector<double>& eigenvalues, int dimension, double delta, double b) {
@@ -75,10 +70,10 @@ TEST(TeacherModes, AgreeWithSampledMatrices) {
   MatrixXd alignment(5, samples);
   for (int k = 0; k < samples; ++k) {
     const MatrixXd matrix = MatrixXd(diagonal.asDiagonal()) + delta * goe(d, 50 + k);
-    const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(matrix);
+    const test::Eigenmodes eigen = eigenmodes(matrix);
     for (int i = 0; i < 5; ++i) {
-      location(i, k) = eigen.eigenvalues()[d - 1 - i];
-      alignment(i, k) = std::pow(eigen.eigenvectors()(i, d - 1 - i), 2);
+      location(i, k) = eigen.values[d - 1 - i];
+      alignment(i, k) = std::pow(eigen.vectors(i, d - 1 - i), 2);
     }
   }
   const auto agrees = [&](const VectorXd& values, double predicted) {
@@ -95,12 +90,9 @@ TEST(TeacherModes, AgreeWithSampledMatrices) {
 TEST(LevelProfile, AgreesWithTheEigenvectorsOfASampledMatrix) {
   constexpr int d = 600;
   const StudentSpectrum spectrum{WishartLaw{0.5}, Parametrization::tied, 0.5, 0.2, 0.2, 1.3};
-  MatrixXd factor(d, d / 2);
-  RandomStream(4, Purpose::probe)
-      .fill_normal(std::span(factor.data(), static_cast<std::size_t>(factor.size())));
-  const MatrixXd teacher = factor * factor.transpose() / std::sqrt(d * d / 2.0);
-  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(teacher + 0.5 * goe(d, 5));
-  const MatrixXd& v = eigen.eigenvectors();
+  const MatrixXd teacher = test::wishart(d, d / 2, 4);
+  const test::Eigenmodes eigen = eigenmodes(teacher + 0.5 * goe(d, 5));
+  const MatrixXd& v = eigen.vectors;
   const std::vector<Level> profile = level_profile(spectrum, 40);
   ASSERT_GE(profile.size(), 40U);
   for (const Level& level : profile) {
@@ -108,7 +100,7 @@ TEST(LevelProfile, AgreesWithTheEigenvectorsOfASampledMatrix) {
     double sum = 0;
     int count = 0;
     for (int k = 0; k < d; ++k) {
-      if (std::abs(eigen.eigenvalues()[k] - x) > 0.1) continue;
+      if (std::abs(eigen.values[k] - x) > 0.1) continue;
       sum += v.col(k).dot(teacher * v.col(k));
       ++count;
     }

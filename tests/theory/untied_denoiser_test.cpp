@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <cmath>
 #include <numbers>
 
@@ -10,6 +10,7 @@
 #include "qklab/core/random.hpp"
 #include "qklab/core/standard_error.hpp"
 #include "qklab/theory/denoiser.hpp"
+#include "theory/sampled_matrices.hpp"
 
 namespace qklab::theory {
 namespace {
@@ -49,9 +50,9 @@ TEST(NuclearProximal, FulfilsTheSubgradientCondition) {
       const MatrixXd transposed = S.transpose();
       const MatrixXd subgradient =
           R - 0.5 * symmetric * (S + transposed) - 0.5 * antisymmetric * (S - transposed);
-      const double norm = subgradient.bdcSvd().singularValues()[0];
+      const double norm = test::singular_modes(subgradient).values[0];
       EXPECT_LE(norm, penalty + 1e-8);
-      const double nuclear = S.bdcSvd().singularValues().sum();
+      const double nuclear = test::singular_modes(S).values.sum();
       EXPECT_NEAR(subgradient.cwiseProduct(S).sum(), penalty * nuclear, 1e-8 * (1 + nuclear));
       EXPECT_NEAR(found.singular_values.sum(), nuclear, 1e-8 * (1 + nuclear));
     }
@@ -61,9 +62,9 @@ TEST(NuclearProximal, FulfilsTheSubgradientCondition) {
 TEST(NuclearProximal, IsTheSingularValueThresholdWhenCurvaturesAreEqual) {
   const MatrixXd R = gaussian(30, 2);
   const NuclearProximal found = nuclear_proximal(R, 0.7, 0.7, 0.5);
-  const Eigen::BDCSVD<MatrixXd> svd(R, Eigen::ComputeFullU | Eigen::ComputeFullV);
-  const VectorXd values = (svd.singularValues().array() - 0.5).max(0.0) / 0.7;
-  const MatrixXd expected = svd.matrixU() * values.asDiagonal() * svd.matrixV().transpose();
+  const test::SingularModes svd = test::singular_modes(R);
+  const VectorXd values = (svd.values.array() - 0.5).max(0.0) / 0.7;
+  const MatrixXd expected = svd.left * values.asDiagonal() * svd.right.transpose();
   EXPECT_LT((found.minimiser - expected).norm(), 1e-12);
   EXPECT_LE(found.iterations, 2);
 }
