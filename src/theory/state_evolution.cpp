@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "error_propagation.hpp"
@@ -40,7 +41,11 @@ class Solver {
   /// away.
   static Eigen::VectorXd start_near_zero() { return Eigen::Vector3d(1e-3, std::log(1e-5), std::log(1e-3)); }
   Eigen::VectorXd start_from(const Solution& neighbour) const;
+  /// Draws the sampling points, a function of the seed and the number of the redraw.
+  void draw_sample(int redraw);
   FixedPoint find(const Eigen::VectorXd& start);
+  FixedPoint find_on_sample(const Eigen::VectorXd& start);
+  bool straddles_a_jump(const FixedPoint& point);
   FixedPoint find_in_closed_form(const Eigen::VectorXd& start);
   FixedPoint find_by_brackets(const FixedPoint& failed);
   FixedPoint find_by_continuation(const FixedPoint& failed);
@@ -60,11 +65,32 @@ class Solver {
   std::optional<StateEvolutionMap> fine_;
   std::optional<StateEvolutionMap> coarse_;  ///< a smaller sample: cheap first iterations and slopes
   int evaluations_ = 0;
+  int redraws_ = 0;
 };
 
-/// First on the small sample, whose fixed point and Jacobian make the large one a matter of a few steps.
+/// Where proximal problems have competing minima the sampled map jumps by a sample's share, and may jump over
+/// its fixed point; another sample has its jumps elsewhere.
 FixedPoint Solver::find(const Eigen::VectorXd& start) {
+  constexpr int most_redraws = 8;
   if (is_convex()) return find_in_closed_form(start);
+  FixedPoint point = find_on_sample(start);
+  while (redraws_ < most_redraws && straddles_a_jump(point)) {
+    draw_sample(redraws_ + 1);
+    point = find_on_sample(point.x);
+  }
+  return point;
+}
+
+bool Solver::straddles_a_jump(const FixedPoint& point) {
+  constexpr double sample_share = 1e-2;
+  if (point.outcome != Outcome::stagnated || point.residual > sample_share || options_.stop.requested()) {
+    return false;
+  }
+  return mean_over_scramblings(fine_->output_side(point.x)).competing > 0;
+}
+
+/// First on the small sample, whose fixed point and Jacobian make the large one a matter of a few steps.
+FixedPoint Solver::find_on_sample(const Eigen::VectorXd& start) {
   const auto on_coarse = [this](const Eigen::VectorXd& x) { return (*coarse_)(x); };
   const auto on_fine = [this](const Eigen::VectorXd& x) { return (*fine_)(x); };
   FixedPointOptions rough{
@@ -148,16 +174,23 @@ FixedPoint Solver::find_by_continuation(const FixedPoint& failed) {
 void Solver::prepare(const Problem& problem) {
   problem_ = problem;
   evaluations_ = 0;
-  if (fine_ && fine_->serves(problem)) {
+  if (fine_ && redraws_ == 0 && fine_->serves(problem)) {
     fine_->retarget(problem);
     coarse_->retarget(problem);
     return;
   }
-  QmcOptions small = options_.qmc;
-  small.log2_points = std::max(8, options_.qmc.log2_points - 3);
+  draw_sample(0);
+}
+
+void Solver::draw_sample(int redraw) {
+  redraws_ = redraw;
+  QmcOptions large = options_.qmc;
+  large.seed += static_cast<std::uint64_t>(redraw) << 32;
+  QmcOptions small = large;
+  small.log2_points = std::max(8, large.log2_points - 3);
   small.scramblings = 2;
-  fine_.emplace(problem, options_.qmc);
-  coarse_.emplace(problem, small);
+  fine_.emplace(problem_, large);
+  coarse_.emplace(problem_, small);
 }
 
 Eigen::VectorXd Solver::default_start() const {
@@ -177,6 +210,7 @@ Solution Solver::report(const FixedPoint& point) {
   solution.outcome = point.outcome;
   solution.residual = point.residual;
   solution.iterations = evaluations_;
+  solution.redraws = redraws_;
   if (point.x.allFinite()) fill_observables(point.x, solution);
   return solution;
 }

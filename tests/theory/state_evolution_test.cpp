@@ -200,5 +200,25 @@ TEST(StateEvolution, BadInputIsRefused) {
   EXPECT_THROW(solve(Problem{}, {.tolerance = 0}), InvalidParameter);
 }
 
+// Near interpolation one proximal problem in a hundred has competing minima. Whatever the redraws, a solution
+// converges and agrees with that of other sampling points.
+TEST(StateEvolution, ConvergesWhereTheSampledMapJumps) {
+  Problem problem;
+  problem.noise_in = 0.3;
+  problem.lambda = 0.001;
+  SolveOptions options{.qmc = {.log2_points = 13}};
+  SolveOptions others{.qmc = {.log2_points = 13, .seed = 2}};
+  for (double alpha : {0.27, 0.29, 0.31}) {
+    problem.alpha = alpha;
+    const Solution one = solve(problem, options);
+    const Solution other = solve(problem, others);
+    ASSERT_EQ(one.outcome, Outcome::converged);
+    ASSERT_EQ(other.outcome, Outcome::converged);
+    EXPECT_GT(one.competing_minima, 0);
+    EXPECT_NEAR(one.test_error.value, other.test_error.value,
+                4 * std::hypot(one.test_error.se, other.test_error.se));
+  }
+}
+
 }  // namespace
 }  // namespace qklab::theory

@@ -41,7 +41,10 @@ struct Solution {
   bool stable = false;
   double estimator_gap =
       0;  ///< |Stein - implicit|/Stein of Vhat: > 0 beyond errors where the proximal map jumps
-  double competing_minima = 0;       ///< fraction of proximal problems with several minima
+  double competing_minima = 0;  ///< fraction of proximal problems with several minima
+  /// Times the sampling points were drawn anew, a function of the seed, because the sampled map jumped over
+  /// its fixed point (docs/theory section 3).
+  int redraws = 0;
   double unconverged_proximals = 0;  ///< fraction of proximal problems that did not reach their tolerance
   StudentSpectrum spectrum;
   std::vector<Interval> edges;  ///< intervals of the law of S away from the atom at zero, ascending
