@@ -91,6 +91,7 @@ Status compare_points(Session& session) {
   const bool is_price = estimator_of(session.options) == Estimator::bayes;
   const experiment::Plan plan = experiment::plan(session.options);
   const bool with_reference = wants_reference(session.options, plan);
+  const std::vector<std::string> quantities = quantities_to_show(session.options);
   const experiment::CompareOptions options = compare_options(session, experiment::seeds(session.options));
   const std::string trained = fmt::format("{}: mean of {} seeds", trained_words(plan), options.seeds);
   const Presentation presentation{
@@ -111,7 +112,7 @@ Status compare_points(Session& session) {
           [&](const auto& points) {
             const auto curve = experiment::with_theory_between(plan, points, line_points, options.solve);
             return learning_curve(curve.plan, curve.points,
-                                  references_of(curve.plan, options.solve, with_reference));
+                                  references_of(curve.plan, options.solve, with_reference), quantities);
           },
   };
   return present(session, plan, options, presentation);
@@ -122,6 +123,7 @@ Status compare_points(Session& session) {
 Verb compare_verb() {
   Verb::Group theory{"Theory", experiment::theory_options()};
   for (const experiment::Option& option : estimator_options()) theory.options.push_back(option);
+  theory.options.push_back(quantity_option());
   Verb::Group training{"Training", experiment::training_options()};
   training.options.push_back(experiment::seeds_option());
   return {"compare",

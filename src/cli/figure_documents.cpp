@@ -1,11 +1,14 @@
 #include "figure_documents.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
+#include <sstream>
 
+#include "qklab/core/error.hpp"
 #include "wording.hpp"
 
 namespace qklab::cli {
@@ -32,15 +35,40 @@ constexpr const char* footer = "error bars and bands: one standard error";
 
 }  // namespace
 
-Json learning_curve(const Plan& plan, const std::vector<Comparison>& points, const Json& references) {
+Json learning_curve(const Plan& plan, const std::vector<Comparison>& points, const Json& references,
+                    const std::vector<std::string>& quantities) {
   const auto series = series_of(plan, points);
-  Json test_error = panel(plan, series, "test_error");
-  if (!references.empty()) test_error["references"] = references;
+  Json panels = Json::array();
+  for (const std::string& quantity : quantities) {
+    panels.push_back(panel(plan, series, quantity));
+    if (quantity == "test_error" && !references.empty()) panels.back()["references"] = references;
+  }
   return {{"kind", "learning_curve"},
           {"title", figure_title(plan)},
           {"x", horizontal_json(plan)},
-          {"panels", {test_error, panel(plan, series, "train_loss")}},
+          {"panels", panels},
           {"footer", footer}};
+}
+
+experiment::Option quantity_option() {
+  return {"quantity", "NAMES", "what the figure shows: test_error, train_loss, overlap, rank, ...",
+          "test_error,train_loss"};
+}
+
+std::vector<std::string> quantities_to_show(const experiment::Description& options) {
+  const std::string allowed =
+      "test_error, train_loss, regularization, overlap, self_overlap, zero_fraction, rank";
+  std::vector<std::string> names;
+  std::istringstream list(options.text("quantity"));
+  for (std::string name; std::getline(list, name, ',');) {
+    name.erase(0, name.find_first_not_of(' '));
+    if (name.empty() || (", " + allowed + ",").find(", " + name + ",") == std::string::npos) {
+      throw InvalidParameter("quantity", name, "must be a list of " + allowed);
+    }
+    names.push_back(name);
+  }
+  if (names.empty()) throw InvalidParameter("quantity", "", "must be a list of " + allowed);
+  return names;
 }
 
 Json bayes_references(const Plan& plan, const theory::SolveOptions& options) {
@@ -92,8 +120,9 @@ Json bayes_line(const Plan& plan, std::size_t begin, std::size_t end, const theo
                     [&](const Problem& point) { return experiment::option_value(point, option); });
   std::vector<Axis> others;
   for (const Axis& axis : plan.axes) {
-    const bool is_of_a_student =
-        axis.option == "kappa" || axis.option == "lambda" || axis.option == "dimension";
+    const bool is_of_a_student = axis.option == "kappa" || axis.option == "width" ||
+                                 axis.option == "parametrization" || axis.option == "lambda" ||
+                                 axis.option == "dimension";
     if (axis.option != option && !is_of_a_student) others.push_back(axis);
   }
   const std::string values = axis_values(points.front(), others);
@@ -124,8 +153,13 @@ std::vector<std::vector<Comparison>> series_of(const Plan& plan, const std::vect
   return series;
 }
 
-const Deviation& of_quantity(const std::vector<Deviation>& deviations, const std::string& quantity) {
-  return *std::ranges::find(deviations, quantity, &Deviation::quantity);
+/// A quantity of deviations(), or the rank: the fraction of eigenvalues that are not zero.
+Deviation of_quantity(const std::vector<Deviation>& deviations, const std::string& quantity) {
+  if (quantity != "rank") return *std::ranges::find(deviations, quantity, &Deviation::quantity);
+  Deviation rank = of_quantity(deviations, "zero_fraction");
+  rank.theory.value = 1 - rank.theory.value;
+  rank.trained.value = 1 - rank.trained.value;
+  return rank;
 }
 
 Json panel(const Plan& plan, const std::vector<std::vector<Comparison>>& series,
@@ -153,13 +187,14 @@ Json series_json(const std::vector<Comparison>& points, const std::string& optio
   Json measured{{"x", Json::array()}, {"mean", Json::array()}, {"se", Json::array()}};
   for (const Comparison& point : points) {
     const std::vector<Deviation> all = deviations(point);
-    const Deviation& values = of_quantity(all, quantity);
+    const Deviation values = of_quantity(all, quantity);
     const bool is_solved = is_answer(point.theory.outcome);
     const double x = experiment::option_value(point.theory.problem, option);
     theory["x"].push_back(x);
     theory["y"].push_back(is_solved ? values.theory.value : no_value);
     theory["se"].push_back(is_solved ? values.theory.se : no_value);
-    theory["stable"].push_back(point.theory.stable);
+    // Where the stability is not known nothing speaks against the line.
+    theory["stable"].push_back(point.theory.stable || std::isnan(point.theory.stability.value));
     if (point.runs.empty()) continue;
     measured["x"].push_back(x);
     measured["mean"].push_back(values.trained.value);

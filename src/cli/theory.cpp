@@ -24,6 +24,7 @@ Status solve_points(Session& session) {
   if (estimator_of(session.options) == Estimator::bayes) return solve_bayes_points(session);
   const experiment::Plan plan = experiment::plan(session.options);
   const bool with_reference = wants_reference(session.options, plan);
+  const std::vector<std::string> quantities = quantities_to_show(session.options);
   const experiment::CompareOptions options = compare_options(session, 0);
   const Presentation presentation{
       .columns = with_reference_column({{"test error"}, {"train loss"}, {"overlap"}, {"self-overlap"}},
@@ -45,7 +46,7 @@ Status solve_points(Session& session) {
           [&](const auto& points) {
             const auto curve = experiment::with_theory_between(plan, points, line_points, options.solve);
             return learning_curve(curve.plan, curve.points,
-                                  references_of(curve.plan, options.solve, with_reference));
+                                  references_of(curve.plan, options.solve, with_reference), quantities);
           },
   };
   return present(session, plan, options, presentation);
@@ -56,6 +57,7 @@ Status solve_points(Session& session) {
 Verb theory_verb() {
   Verb::Group theory{"Theory", experiment::theory_options()};
   for (const experiment::Option& option : estimator_options()) theory.options.push_back(option);
+  theory.options.push_back(quantity_option());
   return {"theory",
           "exact high-dimensional theory: state evolution at each point",
           {problem_group(), theory, output_group(true)},

@@ -6,6 +6,7 @@
 
 #include "qklab/cli/table.hpp"
 #include "qklab/theory/untied.hpp"
+#include "wording.hpp"
 
 namespace qklab::cli {
 namespace {
@@ -51,6 +52,10 @@ std::string solution_list(const theory::Solution& solution) {
     say("zero eigenvalues", with_error(solution.zero_fraction), "fraction of the eigenvalues of S");
   }
   say("stability", with_error(solution.stability), stability_words(solution));
+  if (has_few_modes(solution.problem)) {
+    say("effective modes", fmt::format("{:.3g}", effective_modes(solution.problem)),
+        "few: scores are not Gaussian, errors approximate");
+  }
   say("outcome", std::string(describe(solution.outcome)),
       fmt::format("{} iterations, residual {:.2g}", solution.iterations, solution.residual));
   if (sampled) {

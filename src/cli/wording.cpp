@@ -179,6 +179,11 @@ std::string axis_label(const std::string& option) {
   return symbol(option).label;
 }
 
+bool has_few_modes(const Problem& problem) {
+  constexpr double few = 30;  // an excess kurtosis of the scores of 0.2
+  return problem.activation == Activation::softmax && effective_modes(problem) < few;
+}
+
 std::string remark(Outcome outcome) {
   return outcome == Outcome::converged ? std::string() : std::string(describe(outcome));
 }
@@ -186,7 +191,8 @@ std::string remark(Outcome outcome) {
 std::string remark(const theory::Solution& solution) {
   if (solution.outcome != Outcome::converged) return remark(solution.outcome);
   if (std::isnan(solution.stability.value)) return "stability: -";
-  return solution.stable ? "" : "not stable";
+  if (!solution.stable) return "not stable";
+  return has_few_modes(solution.problem) ? "few modes" : "";
 }
 
 std::string remark(const experiment::Comparison& comparison) {

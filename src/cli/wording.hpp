@@ -36,7 +36,10 @@ std::string plain_symbol(const std::string& option);
 /// The label of a figure's axis for a numeric option.
 std::string axis_label(const std::string& option);
 
-/// What to know before trusting a result: "", "not stable", "stability: -" (not known), "zero
+/// True when the scores are clearly not Gaussian and the softmax sees it (docs/theory section 1.1).
+bool has_few_modes(const Problem& problem);
+
+/// What to know before trusting a result: "", "not stable", "stability: -" (not known), "few modes", "zero
 /// solution", "stagnated", ...
 std::string remark(Outcome outcome);
 std::string remark(const theory::Solution& solution);

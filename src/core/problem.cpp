@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "qklab/core/choice.hpp"
@@ -87,6 +88,21 @@ double teacher_self_overlap(const Problem& problem) {
   const auto& eigenvalues = std::get<SpectrumTeacher>(problem.teacher).eigenvalues;
   return std::inner_product(eigenvalues.begin(), eigenvalues.end(), eigenvalues.begin(), 0.0) /
          static_cast<double>(eigenvalues.size());
+}
+
+double effective_modes(const Problem& problem) {
+  if (std::holds_alternative<WishartTeacher>(problem.teacher)) return std::numeric_limits<double>::infinity();
+  const auto* power = std::get_if<PowerLawTeacher>(&problem.teacher);
+  const std::vector<double> eigenvalues = power != nullptr
+                                              ? power_law_eigenvalues(*power, problem.dimension)
+                                              : std::get<SpectrumTeacher>(problem.teacher).eigenvalues;
+  double square = 0;
+  double fourth = 0;
+  for (double s : eigenvalues) {
+    square += s * s;
+    fourth += s * s * s * s;
+  }
+  return square * square / fourth;
 }
 
 int student_width(const Problem& problem) {

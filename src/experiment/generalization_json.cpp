@@ -14,7 +14,11 @@ void put(Json& json, const std::string& name, const Estimate& estimate) {
   json[name + "_se"] = estimate.se;
 }
 
-Json modes_json(const std::vector<theory::ModeContribution>& modes, int most) {
+Json estimate_json(const Estimate& estimate) {
+  return {{"mean", estimate.value}, {"se", estimate.se}};
+}
+
+Json modes_json(const Comparison& point, const std::vector<theory::ModeContribution>& modes, int most) {
   Json list = Json::array();
   for (const auto& [mode, contribution] : modes) {
     if (std::ssize(list) == most) break;
@@ -26,13 +30,26 @@ Json modes_json(const std::vector<theory::ModeContribution>& modes, int most) {
                     {"recovered", mode.recovered},
                     {"contribution", contribution}});
   }
+  if (point.runs.empty()) return list;
+  std::size_t place = 0;
+  for (const ModeComparison& mode : compare_modes(point, most)) {
+    while (place < list.size() && list[place]["teacher"] != mode.predicted.teacher) ++place;
+    if (place == list.size()) break;
+    list[place]["train"] = {{"location", estimate_json(mode.location)},
+                            {"alignment", estimate_json(mode.alignment)},
+                            {"learned", estimate_json(mode.learned)}};
+  }
   return list;
 }
 
-void put_trained(Json& json, const std::vector<Deviation>& parts, const Comparison& point) {
-  for (const Deviation& part : parts) {
-    json["train"][part.quantity] = {{"mean", part.trained.value}, {"se", part.trained.se}};
-    json["deviation"][part.quantity] = part.in_errors;
+/// Parts first, then the quantities that every comparison has.
+void put_trained(Json& json, std::vector<Deviation> quantities, const Comparison& point) {
+  for (const Deviation& quantity : deviations(point)) {
+    if (quantity.quantity != "test_error") quantities.push_back(quantity);
+  }
+  for (const Deviation& quantity : quantities) {
+    json["train"][quantity.quantity] = estimate_json(quantity.trained);
+    json["deviation"][quantity.quantity] = quantity.in_errors;
   }
   json["train"]["seeds"] = point.runs.size();
   json["train"]["dimension"] = point.theory.problem.dimension;
@@ -85,7 +102,7 @@ Json decomposition_json(const Comparison& point, const std::optional<theory::Dec
   put(json, "gradient_self_overlap", split->gradient_self_overlap);
   put(json, "gradient_scale", split->gradient_scale);
   json["recovered"] = split->recovered;
-  json["modes"] = modes_json(split->modes, most_modes);
+  json["modes"] = modes_json(point, split->modes, most_modes);
   if (!point.runs.empty()) put_trained(json, part_deviations(point, *split), point);
   return json;
 }

@@ -169,12 +169,14 @@ Json to_json(const theory::Solution& solution, const theory::SolveOptions& optio
   json["edges"] = edges_json(solution.edges);
   put(json, "stability", solution.stability);
   json["stable"] = solution.stable;
+  json["effective_modes"] = effective_modes(solution.problem);
   put_outcome(json, solution.outcome);
   json["iterations"] = solution.iterations;
   json["residual"] = solution.residual;
   json["estimator_gap"] = solution.estimator_gap;
   json["competing_minima"] = solution.competing_minima;
   json["unconverged_proximals"] = solution.unconverged_proximals;
+  json["redraws"] = solution.redraws;
   if (theory::is_sampled(solution.problem)) json["sampled_dimension"] = solution.sampled_dimension;
   json["tolerance"] = options.tolerance;
   json["log2_points"] = options.qmc.log2_points;

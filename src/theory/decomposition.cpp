@@ -6,6 +6,7 @@
 
 #include "qklab/channel/saturation.hpp"
 #include "qklab/core/error.hpp"
+#include "qklab/theory/untied.hpp"
 
 namespace qklab::theory {
 namespace {
@@ -31,6 +32,10 @@ Decomposition decompose(const Solution& solution, const QmcOptions& qmc) {
     throw InvalidParameter("solution", std::string(describe(solution.outcome)), "must be converged");
   }
   const Problem& problem = solution.problem;
+  if (is_sampled(problem)) {
+    throw InvalidParameter("parametrization", to_string(problem.parametrization),
+                           "the spectrum of untied weights of several tokens is known by samples only");
+  }
   const double Q0 = teacher_self_overlap(problem);
   const Saturation saturated = saturation(channel_of(problem), problem.noise_in, Q0, qmc);
   const double c = saturated.scale.value;

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "qklab/core/error.hpp"
+#include "qklab/theory/untied.hpp"
 
 namespace qklab::theory {
 namespace {
@@ -72,8 +73,8 @@ BestWeightDecay best_weight_decay(const Problem& problem, StateEvolution& evolut
     if (!result.vanishes) result.flat_low = std::exp(reach(curve, minimum, -stride / 2, level));
     result.flat_high = std::exp(reach(curve, minimum, stride / 2, level));
   }
-  const bool is_sampled = problem.activation == Activation::softmax;
-  if (is_sampled && options.replicas > 1 && !result.vanishes && is_answer(result.outcome)) {
+  const bool is_noisy = problem.activation == Activation::softmax && !is_sampled(problem);
+  if (is_noisy && options.replicas > 1 && !result.vanishes && is_answer(result.outcome)) {
     result.lambda.se = result.lambda.value *
                        error_of_minimum(problem, evolution.options(), minimum, stride / 4, options.replicas);
   }

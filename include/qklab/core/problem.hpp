@@ -60,6 +60,11 @@ Problem checked(Problem problem);
 /// Q0 = Tr(S0^2)/d of the teacher in the limit d -> infinity (Wishart) or at its d (lists).
 double teacher_self_overlap(const Problem& problem);
 
+/// (Tr S0^2)^2/Tr S0^4, the number of modes that make up the variance of a score; infinite for a Wishart
+/// teacher. Scores have excess kurtosis 6 over it: with few effective modes they are not Gaussian at any d,
+/// and what is nonlinear in them (softmax) is not exactly that of the theory (docs/theory section 1.1).
+double effective_modes(const Problem& problem);
+
 /// Width p = round(kappa d) of the student at finite size, at least 1.
 int student_width(const Problem& problem);
 

@@ -11,7 +11,8 @@ struct TuneOptions {
   double precision = 1e-3;  ///< of log lambda
   double flat_rise = 0.01;  ///< the relative rise of the test error that bounds the flat range
   bool flatness = true;     ///< find the flat range
-  int replicas = 4;         ///< independent samples behind the standard error of lambda (softmax); 0: none
+  int replicas = 4;         ///< independent samples behind the standard error of lambda (softmax, exact
+                            ///< spectra); 0: none
 };
 
 /// The weight decay that minimises the predicted test error.

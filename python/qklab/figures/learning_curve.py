@@ -34,6 +34,7 @@ QUANTITIES = {
     "overlap": "overlap $m$",
     "self_overlap": "self-overlap $q$",
     "zero_fraction": "fraction of zero eigenvalues",
+    "rank": "rank of $S$ over $d$",
     "regularization": "penalty",
 }
 
