@@ -23,10 +23,6 @@ using experiment::Deviation;
 /// Enough for a line that looks smooth.
 constexpr int line_points = 60;
 
-std::string in_errors(double deviation) {
-  return std::isnan(deviation) ? "-" : fmt::format("{:+.1f}", deviation);
-}
-
 /// A single point: a row for each quantity.
 std::string quantity_rows(const std::vector<Deviation>& quantities, const std::string& prediction,
                           const std::string& deviation) {
@@ -36,7 +32,7 @@ std::string quantity_rows(const std::vector<Deviation>& quantities, const std::s
   std::string text = table.heading();
   for (const Deviation& quantity : quantities) {
     text.append("\n").append(table.row({quantity.quantity, with_error(quantity.theory),
-                                        with_error(quantity.trained), in_errors(quantity.in_errors)}));
+                                        with_error(quantity.trained), deviation_words(quantity.in_errors)}));
   }
   return text;
 }
@@ -70,7 +66,7 @@ PointForms price_forms(const Comparison& point, const theory::BayesSolution& ref
             std::vector<std::string> cells{with_error(reference.test_error)};
             const std::vector<Deviation> quantities = deviations(point, reference);
             cells.push_back(with_error(quantities.front().trained));
-            for (const Deviation& quantity : quantities) cells.push_back(in_errors(quantity.in_errors));
+            for (const Deviation& quantity : quantities) cells.push_back(deviation_words(quantity.in_errors));
             cells.push_back(with_error(point.theory.test_error));
             return cells;
           },
@@ -83,8 +79,12 @@ std::vector<std::string> cells(const Comparison& comparison) {
   const Deviation& train = all[1];
   const Deviation& overlap = all[3];
   const Deviation& self_overlap = all[4];
-  return {with_error(test.theory),    with_error(test.trained),     in_errors(test.in_errors),
-          in_errors(train.in_errors), in_errors(overlap.in_errors), in_errors(self_overlap.in_errors)};
+  return {with_error(test.theory),
+          with_error(test.trained),
+          deviation_words(test.in_errors),
+          deviation_words(train.in_errors),
+          deviation_words(overlap.in_errors),
+          deviation_words(self_overlap.in_errors)};
 }
 
 Status compare_points(Session& session) {

@@ -26,10 +26,6 @@ std::optional<Decomposition> split_of(const Comparison& point, const QmcOptions&
   return is_answer(point.theory.outcome) ? std::optional(theory::decompose(point.theory, qmc)) : std::nullopt;
 }
 
-std::string in_errors(double deviation) {
-  return std::isnan(deviation) ? "-" : fmt::format("{:+.1f}", deviation);
-}
-
 std::string meaning(const std::string& quantity) {
   if (quantity == "overfitting") return "noise that was learned";
   if (quantity == "underfitting") return "modes not recovered";
@@ -48,7 +44,7 @@ std::string parts_list(const Comparison& point, const std::optional<Decompositio
   std::string text = table.heading();
   for (const Deviation& part : experiment::part_deviations(point, *split)) {
     text.append("\n").append(table.row(
-        {part.quantity, with_error(part.theory), with_error(part.trained), in_errors(part.in_errors)},
+        {part.quantity, with_error(part.theory), with_error(part.trained), deviation_words(part.in_errors)},
         is_trained ? "" : meaning(part.quantity)));
   }
   text += fmt::format("\n\ntest error = {} + {} (sum of the first four) + mismatch + remainder",

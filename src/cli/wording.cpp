@@ -179,6 +179,10 @@ std::string axis_label(const std::string& option) {
   return symbol(option).label;
 }
 
+std::string deviation_words(double in_errors) {
+  return std::isnan(in_errors) ? "-" : fmt::format("{:+.1f}", in_errors);
+}
+
 bool has_few_modes(const Problem& problem) {
   constexpr double few = 30;  // an excess kurtosis of the scores of 0.2
   return problem.activation == Activation::softmax && effective_modes(problem) < few;

@@ -36,6 +36,9 @@ std::string plain_symbol(const std::string& option);
 /// The label of a figure's axis for a numeric option.
 std::string axis_label(const std::string& option);
 
+/// A deviation in standard errors: "+1.2", "-" where it is not known.
+std::string deviation_words(double in_errors);
+
 /// True when the scores are clearly not Gaussian and the softmax sees it (docs/theory section 1.1).
 bool has_few_modes(const Problem& problem);
 

@@ -4,19 +4,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "json_parts.hpp"
 #include "qklab/experiment/spectral_parts.hpp"
 
 namespace qklab::experiment {
 namespace {
-
-void put(Json& json, const std::string& name, const Estimate& estimate) {
-  json[name] = estimate.value;
-  json[name + "_se"] = estimate.se;
-}
-
-Json estimate_json(const Estimate& estimate) {
-  return {{"mean", estimate.value}, {"se", estimate.se}};
-}
 
 Json modes_json(const Comparison& point, const std::vector<theory::ModeContribution>& modes, int most) {
   Json list = Json::array();

@@ -2,16 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "json_parts.hpp"
 #include "qklab/experiment/spectral_parts.hpp"
 #include "qklab/theory/untied.hpp"
 
 namespace qklab::experiment {
 namespace {
-
-void put(Json& json, const std::string& name, const Estimate& estimate) {
-  json[name] = estimate.value;
-  json[name + "_se"] = estimate.se;
-}
 
 void put_outcome(Json& json, Outcome outcome) {
   json["converged"] = is_answer(outcome);
@@ -89,10 +85,6 @@ Json train_json(const Comparison& comparison, const CompareOptions& options,
   json["runs"] = Json::array();
   for (const lab::TrainedRun& run : comparison.runs) json["runs"].push_back(measurements(run, false));
   return json;
-}
-
-Json estimate_json(const Estimate& estimate) {
-  return {{"mean", estimate.value}, {"se", estimate.se}};
 }
 
 Json outliers_json(const Comparison& comparison) {

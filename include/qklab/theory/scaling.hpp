@@ -32,7 +32,8 @@ struct ScalingPoint {
 struct ModeEntry {
   int mode = 1;                   ///< 1 is the largest
   double enters = 0;              ///< n at which it is recovered; NaN when that is not between two points
-  std::vector<double> remaining;  ///< its part of the error over (c s)^2/d: 1 before it enters, then falling
+  std::vector<double> remaining;  ///< its part of the error over (c s)^2/d: 1 before it enters, more just
+                                  ///< after, then falling
 };
 
 struct ScalingOptions {
