@@ -172,7 +172,9 @@ def _draw_modes(axes, modes):
         axes.plot(mode.curve.x, mode.curve.y, color=color, linewidth=1)
         if mode.enters is not None:
             axes.plot(mode.enters, 1, "o", color=color, markersize=3, zorder=3)
-    axes.set_ylim(0, 1.06)
+    # A mode that has just entered points almost anywhere, which costs more than leaving it out.
+    highest = max(np.nanmax(mode.curve.y, initial=1) for mode in modes)
+    axes.set_ylim(0, 1.06 * highest)
     axes.set_ylabel("remaining part of each mode")
     bar = axes.figure.colorbar(palette, ax=axes, label="mode", pad=0.03, aspect=25)
     bar.outline.set_linewidth(0.5)
