@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 CPP := $(shell find include src tests benchmarks examples -name '*.hpp' -o -name '*.cpp')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build bench lint format sanitize clean packages python configure
+.PHONY: help demo test build bench gallery validation lint format sanitize clean packages python configure
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,12 @@ build: configure ## the command, build/release/qklab, without running anything
 bench: configure ## every benchmark, one after another
 	@cmake --build --preset release --target all_benchmarks
 	@set -e; for benchmark in $(RELEASE)/bench_*; do echo "== $$benchmark"; $$benchmark; done
+
+gallery: build python ## every figure of docs/gallery.md (about an hour; ONLY=name for some)
+	@$(PYTHON) tools/gallery.py --only "$(ONLY)"
+
+validation: build python ## docs/validation.md: trained models against every prediction (about half an hour)
+	@$(PYTHON) tools/validation.py --fresh
 
 lint: configure python ## layout and static analysis; changes nothing
 	clang-format --dry-run -Werror $(CPP)

@@ -35,8 +35,9 @@ def readme_commands():
     return re.findall(r"^\$ qklab (.*)$", page, re.MULTILINE)
 
 
-def test_the_readme_shows_three_commands():
-    assert [shlex.split(command)[0] for command in readme_commands()] == ["theory", "compare", "spectrum"]
+def test_the_readme_shows_six_commands():
+    verbs = [shlex.split(command)[0] for command in readme_commands()]
+    assert verbs == ["theory", "compare", "spectrum", "tune", "decompose", "thresholds"]
 
 
 @pytest.mark.parametrize("command", readme_commands())
