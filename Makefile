@@ -34,8 +34,9 @@ lint: configure python ## layout and static analysis; changes nothing
 	clang-format --dry-run -Werror $(CPP)
 	$(PYTHON) -m ruff check
 	$(PYTHON) -m ruff format --check
+	@cmake --preset lint
 	@echo clang-tidy src
-	@find src -name '*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy -p $(RELEASE) --quiet
+	@find src -name '*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy -p build/lint --quiet
 
 format: python ## lay out all sources as `lint` and the tests want them
 	clang-format -i $(CPP)
