@@ -113,13 +113,13 @@ std::vector<MeasuredLevel> measured_profile(const Comparison& point, int bins) {
 
 MeasuredParts measured_parts(const lab::TrainedRun& run, const theory::Decomposition& predicted) {
   const double c = predicted.scale.value;
-  const double Q0 = mean_square(run.teacher_eigenvalues);
+  const double q0 = mean_square(run.teacher_eigenvalues);
   const Recovered kept = recovered_of(run, predicted);
   MeasuredParts measured;
-  measured.parts = {run.self_overlap - kept.student_square, c * c * (Q0 - kept.teacher_square),
+  measured.parts = {run.self_overlap - kept.student_square, c * c * (q0 - kept.teacher_square),
                     kept.student_square - 2 * c * kept.overlap + c * c * kept.teacher_square,
                     -2 * c * (run.overlap - kept.overlap)};
-  measured.mismatch = predicted.gradient_scale.value * (run.overlap - c * Q0);
+  measured.mismatch = predicted.gradient_scale.value * (run.overlap - c * q0);
   measured.remainder = run.test_error.value - predicted.saturation_error.value -
                        predicted.gradient_self_overlap.value * measured.parts.sum() - measured.mismatch;
   return measured;

@@ -36,8 +36,8 @@ Decomposition decompose(const Solution& solution, const QmcOptions& qmc) {
     throw InvalidParameter("parametrization", to_string(problem.parametrization),
                            "the spectrum of untied weights of several tokens is known by samples only");
   }
-  const double Q0 = teacher_self_overlap(problem);
-  const Saturation saturated = saturation(channel_of(problem), problem.noise_in, Q0, qmc);
+  const double q0 = teacher_self_overlap(problem);
+  const Saturation saturated = saturation(channel_of(problem), problem.noise_in, q0, qmc);
   const double c = saturated.scale.value;
   const double m = solution.overlap.value;
   const double q = solution.self_overlap.value;
@@ -45,9 +45,9 @@ Decomposition decompose(const Solution& solution, const QmcOptions& qmc) {
   Decomposition result;
   result.is_band = !std::holds_alternative<DiscreteLaw>(solution.spectrum.teacher);
   const std::vector<TeacherMode> modes = teacher_modes(solution.spectrum, problem.dimension);
-  const Recovered kept = result.is_band ? recovered_band(solution.spectrum, Q0, problem.dimension)
+  const Recovered kept = result.is_band ? recovered_band(solution.spectrum, q0, problem.dimension)
                                         : recovered_modes(modes, problem.dimension);
-  result.parts = {q - kept.student_square, c * c * (Q0 - kept.teacher_square),
+  result.parts = {q - kept.student_square, c * c * (q0 - kept.teacher_square),
                   kept.student_square - 2 * c * kept.overlap + c * c * kept.teacher_square,
                   -2 * c * (m - kept.overlap)};
   result.test_error = solution.test_error;
@@ -55,8 +55,8 @@ Decomposition decompose(const Solution& solution, const QmcOptions& qmc) {
   result.scale = saturated.scale;
   result.gradient_self_overlap = saturated.gradient_self_overlap;
   result.gradient_scale = saturated.gradient_scale;
-  result.mismatch.value = saturated.gradient_scale.value * (m - c * Q0);
-  result.mismatch.se = saturated.gradient_scale.se * std::abs(m - c * Q0);
+  result.mismatch.value = saturated.gradient_scale.value * (m - c * q0);
+  result.mismatch.se = saturated.gradient_scale.se * std::abs(m - c * q0);
   const double first_order = saturated.gradient_self_overlap.value * result.parts.sum();
   result.remainder.value =
       solution.test_error.value - saturated.test_error.value - first_order - result.mismatch.value;

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "qklab/core/error.hpp"
 #include "qklab/theory/untied.hpp"
@@ -24,7 +25,8 @@ constexpr double stride = 1.151292546497023;  // log sqrt(10)
 /// The test error as a function of log lambda, with every solution kept.
 class DecayCurve {
  public:
-  DecayCurve(const Problem& problem, StateEvolution& evolution) : problem_(problem), evolution_(evolution) {}
+  DecayCurve(Problem problem, StateEvolution& evolution)
+      : problem_(std::move(problem)), evolution_(evolution) {}
 
   /// log of the test error; infinite where the state evolution has no answer.
   double operator()(double log_lambda);
