@@ -59,6 +59,6 @@ bool is_sampled(const Problem& problem);
 
 /// The same as a Solution: self_overlap is q_s, susceptibility and conjugates are those of the symmetric
 /// part, and there is no law of the spectrum.
-Solution as_solution(const UntiedSolution& solution);
+Solution as_solution(const UntiedSolution& untied);
 
 }  // namespace qklab::theory
