@@ -21,7 +21,6 @@ constexpr int line_points = 200;
 void refuse_options_of_a_student(const experiment::Description& options) {
   const std::string reason = "has no effect with estimator = bayes";
   for (const std::string& name : options_of_a_student()) options.refuse(name, reason);
-  options.refuse("width", reason);
   options.refuse("tolerance", reason);
 }
 

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
-#include <sstream>
 
 #include "qklab/core/error.hpp"
+#include "qklab/experiment/grid.hpp"
 #include "wording.hpp"
 
 namespace qklab::cli {
@@ -58,16 +58,12 @@ experiment::Option quantity_option() {
 std::vector<std::string> quantities_to_show(const experiment::Description& options) {
   const std::string allowed =
       "test_error, train_loss, regularization, overlap, self_overlap, zero_fraction, rank";
-  std::vector<std::string> names;
-  std::istringstream list(options.text("quantity"));
-  for (std::string name; std::getline(list, name, ',');) {
-    name.erase(0, name.find_first_not_of(' '));
+  const std::vector<std::string> names = experiment::parse_names(options.text("quantity"));
+  for (const std::string& name : names) {
     if (name.empty() || (", " + allowed + ",").find(", " + name + ",") == std::string::npos) {
       throw InvalidParameter("quantity", name, "must be a list of " + allowed);
     }
-    names.push_back(name);
   }
-  if (names.empty()) throw InvalidParameter("quantity", "", "must be a list of " + allowed);
   return names;
 }
 
@@ -120,9 +116,8 @@ Json bayes_line(const Plan& plan, std::size_t begin, std::size_t end, const theo
                     [&](const Problem& point) { return experiment::option_value(point, option); });
   std::vector<Axis> others;
   for (const Axis& axis : plan.axes) {
-    const bool is_of_a_student = axis.option == "kappa" || axis.option == "width" ||
-                                 axis.option == "parametrization" || axis.option == "lambda" ||
-                                 axis.option == "dimension";
+    const bool is_of_a_student =
+        axis.option == "dimension" || std::ranges::count(options_of_a_student(), axis.option) > 0;
     if (axis.option != option && !is_of_a_student) others.push_back(axis);
   }
   const std::string values = axis_values(points.front(), others);
@@ -165,7 +160,7 @@ Deviation of_quantity(const std::vector<Deviation>& deviations, const std::strin
 Json panel(const Plan& plan, const std::vector<std::vector<Comparison>>& series,
            const std::string& quantity) {
   const Axis& horizontal = horizontal_axis(plan);
-  const std::vector<Axis> others(plan.axes.begin() + (plan.axes.empty() ? 0 : 1), plan.axes.end());
+  const std::vector<Axis> others = plan.further_axes();
   Json json{{"quantity", quantity}, {"series", Json::array()}};
   std::vector<double> values;
   for (const std::vector<Comparison>& points : series) {

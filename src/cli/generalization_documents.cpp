@@ -61,10 +61,6 @@ Estimate scaled(const Estimate& estimate, double factor) {
   return {factor * estimate.value, std::abs(factor) * estimate.se};
 }
 
-std::vector<experiment::Axis> other_axes(const Plan& plan) {
-  return {plan.axes.begin() + (plan.axes.empty() ? 0 : 1), plan.axes.end()};
-}
-
 std::string exponent_words(double exponent) {
   return fmt::format("$n^{{{:.3g}}}$", exponent);
 }
@@ -148,10 +144,8 @@ Json weight_decay_figure(const Plan& plan, const std::vector<TunedPoint>& points
     }
     series.push_back(one);
   }
-  Plan shown = plan;
-  shown.axes.push_back({"lambda", {}});
   return {{"kind", "weight_decay"},
-          {"title", figure_title(shown)},
+          {"title", figure_title(plan, {"lambda"})},
           {"label", "test error"},
           {"series", series},
           {"footer", footer}};
@@ -162,7 +156,7 @@ Json scaling_figure(const Plan& plan, const std::vector<experiment::ScalingStudy
   for (const experiment::ScalingStudy& study : studies) {
     if (study.law.points.empty()) continue;
     const Problem& problem = study.law.points.front().solution.problem;
-    series.push_back(scaling_series(study, axis_values(problem, other_axes(plan))));
+    series.push_back(scaling_series(study, axis_values(problem, plan.further_axes())));
   }
   Json document{{"kind", "scaling"},
                 {"title", figure_title(plan)},

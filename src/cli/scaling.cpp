@@ -96,7 +96,7 @@ Status follow_samples(Session& session) {
   scaling.qmc = options.solve.qmc;
   const std::optional<Figure> figure = figure_of(session);
   const bool as_json = session.options.on("json");
-  const std::vector<experiment::Axis> others(plan.axes.begin() + 1, plan.axes.end());
+  const std::vector<experiment::Axis> others = plan.further_axes();
 
   Convergence convergence;
   std::vector<ScalingStudy> finished;

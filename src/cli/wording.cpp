@@ -160,7 +160,7 @@ std::string figure_title(const experiment::Plan& plan, const std::vector<std::st
 }
 
 std::vector<std::string> options_of_a_student() {
-  return {"parametrization", "kappa", "lambda"};
+  return {"parametrization", "kappa", "width", "lambda"};
 }
 
 std::string axis_values(const Problem& problem, const std::vector<experiment::Axis>& axes) {

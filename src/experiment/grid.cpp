@@ -49,6 +49,13 @@ std::vector<double> parse_numbers(const std::string& name, const std::string& te
   return numbers;
 }
 
+std::vector<std::string> parse_names(const std::string& text) {
+  std::vector<std::string> names = split(text, ',');
+  for (std::string& name : names) name = trimmed(name);
+  if (names.size() > 1 && names.back().empty()) names.pop_back();
+  return names;
+}
+
 std::vector<double> parse_whole_numbers(const std::string& name, const std::string& text) {
   std::vector<double> numbers;
   for (const std::string& entry : split(text, ',')) {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <sstream>
 #include <utility>
 
 #include "qklab/core/error.hpp"
 #include "qklab/core/memory.hpp"
+#include "qklab/experiment/grid.hpp"
 
 namespace qklab::experiment {
 namespace {
@@ -125,6 +125,10 @@ Plan plan(const Description& description) {
 
 bool Plan::starts_a_series(std::size_t point) const {
   return axes.empty() || point % axes.front().values.size() == 0;
+}
+
+std::vector<Axis> Plan::further_axes() const {
+  return {axes.begin() + (axes.empty() ? 0 : 1), axes.end()};
 }
 
 double option_value(const Problem& problem, const std::string& option) {
@@ -244,12 +248,9 @@ std::vector<Factor> factors(const Description& description, const Problem& commo
 /// The places of a comma list of parametrizations in their enumeration.
 std::vector<double> parametrizations(const std::string& text) {
   std::vector<double> places;
-  std::istringstream list(text);
-  for (std::string name; std::getline(list, name, ',');) {
-    name.erase(0, name.find_first_not_of(' '));
+  for (const std::string& name : parse_names(text)) {
     places.push_back(static_cast<double>(parse_parametrization(name)));
   }
-  if (places.empty()) places.push_back(static_cast<double>(parse_parametrization(text)));
   return places;
 }
 

@@ -20,4 +20,7 @@ double parse_number(const std::string& name, const std::string& text);
 /// One whole number in lowest..highest; throws InvalidParameter under `name` for anything else.
 long parse_whole_number(const std::string& name, const std::string& text, long lowest, long highest);
 
+/// The entries of a comma list, without the blanks around them; a comma may end the list.
+std::vector<std::string> parse_names(const std::string& text);
+
 }  // namespace qklab::experiment

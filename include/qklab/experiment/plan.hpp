@@ -26,6 +26,9 @@ struct Plan {
 
   /// True where the first axis starts again, so that the point before is no neighbour.
   bool starts_a_series(std::size_t point) const;
+
+  /// All axes but the first, which tell one series from another.
+  std::vector<Axis> further_axes() const;
 };
 
 /// The Cartesian product of the values of all numeric options; alpha varies fastest, then the others in the
