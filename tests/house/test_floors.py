@@ -54,6 +54,16 @@ def test_a_house_in_order_passes(tree):
             "include/qklab/lab/train.hpp:1: qklab/theory/solve.hpp: lab must not use theory",
         ),
         (
+            "src/dynamics/flow.cpp",
+            '#include "qklab/lab/train.hpp"\n',
+            "src/dynamics/flow.cpp:1: qklab/lab/train.hpp: dynamics must not use lab",
+        ),
+        (
+            "include/qklab/dynamics/flow.hpp",
+            '#include "qklab/theory/solve.hpp"\n',
+            "include/qklab/dynamics/flow.hpp:1: qklab/theory/solve.hpp: dynamics must not use theory",
+        ),
+        (
             "src/lab/train.cpp",
             '#include "../theory/map.hpp"\n',
             "src/lab/train.cpp:1: ../theory/map.hpp: lab must not use theory",
