@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "draw_tokens.hpp"
 #include "gemm.hpp"
 #include "qklab/channel/attention_loss.hpp"
 #include "qklab/core/error.hpp"
@@ -28,7 +29,6 @@ class Sampler {
   double draw(long first, int count, Dataset<Real>& data);
 
  private:
-  void draw_tokens(long first, int count);
   void draw_scores(long first, int count);
   void add_label_noise(long first, int count);
   double mix_tokens(long first, int count);
@@ -50,7 +50,7 @@ class Sampler {
 };
 
 template <class Real>
-Dataset<Real> empty_dataset(const Problem& problem);
+Dataset<Real> empty_dataset(const Problem& problem, std::uint64_t seed, TokenStorage storage);
 
 /// Copies the rows of a block (count entries each) to columns first .. of the rows of the data set (n entries
 /// each).
@@ -61,21 +61,21 @@ void store_rows(const std::vector<double>& block, int count, long first, long sa
 
 template <class Real>
 Dataset<Real> draw_dataset(const Problem& problem, const Matrix& teacher, std::uint64_t seed,
-                           const ProgressCallback& progress, const StopToken& stop) {
-  Dataset<Real> data = empty_dataset<Real>(problem);
+                           const DrawOptions& options) {
+  Dataset<Real> data = empty_dataset<Real>(problem, seed, options.storage);
   const long blocks = (data.samples + samples_a_block - 1) / samples_a_block;
   std::vector<double> constants(static_cast<std::size_t>(blocks));
   std::vector<Sampler<Real>> samplers(omp_get_max_threads(), Sampler<Real>(problem, teacher, seed));
 #pragma omp parallel for schedule(static)
   for (long block = 0; block < blocks; ++block) {
-    if (stop.requested()) continue;
+    if (options.stop.requested()) continue;
     const long first = block * samples_a_block;
     const int count = static_cast<int>(std::min<long>(samples_a_block, data.samples - first));
     constants[block] = samplers[omp_get_thread_num()].draw(first, count, data);
-    if (omp_get_thread_num() == 0 && progress) {
+    if (omp_get_thread_num() == 0 && options.progress) {
       const double done =
           static_cast<double>(block + 1) * omp_get_num_threads() / static_cast<double>(blocks);
-      progress({"data", std::min(1.0, done), 1.0});
+      options.progress({"data", std::min(1.0, done), 1.0});
     }
   }
   for (double constant : constants) data.constant += constant;
@@ -90,11 +90,12 @@ void require_independent_tokens(const Problem& problem) {
   }
 }
 
-double dataset_bytes(const Problem& problem, int bytes_per_real, int threads) {
+double dataset_bytes(const Problem& problem, int bytes_per_real, TokenStorage storage, int threads) {
   const double samples = problem.alpha * problem.dimension * problem.dimension;
   const double tokens = problem.tokens;
   const double grams = problem.task == Task::seq2seq ? tokens * (tokens + 1) / 2 : 0;
-  const double data = samples * (tokens * problem.dimension * bytes_per_real + 8 * (tokens * tokens + grams));
+  const double inputs = storage == TokenStorage::stored ? tokens * problem.dimension * bytes_per_real : 0;
+  const double data = samples * (inputs + 8 * (tokens * tokens + grams));
   const double sampler = 8.0 * samples_a_block * tokens * (2.0 * problem.dimension + 3 * tokens);
   return data + threads * sampler;
 }
@@ -115,7 +116,8 @@ Sampler<Real>::Sampler(const Problem& problem, const Matrix& teacher, std::uint6
 
 template <class Real>
 double Sampler<Real>::draw(long first, int count, Dataset<Real>& data) {
-  draw_tokens(first, count);
+  const std::size_t entries = static_cast<std::size_t>(count) * tokens_ * d_;
+  draw_tokens(seed_, Purpose::tokens, first, count, std::span<double>(inputs_).first(entries));
   draw_scores(first, count);
   correlation_.resize(static_cast<std::size_t>(count) * tokens_ * tokens_);
   attention(channel_, count, scores_.data(), correlation_.data());
@@ -128,20 +130,11 @@ double Sampler<Real>::draw(long first, int count, Dataset<Real>& data) {
     store_rows(gram_, count, first, data.samples, data.gram);
   }
   store_rows(correlation_, count, first, data.samples, data.correlation);
-  const std::size_t row_entries = static_cast<std::size_t>(tokens_) * d_;
-  std::transform(inputs_.begin(), inputs_.begin() + static_cast<std::ptrdiff_t>(count * row_entries),
-                 data.inputs.begin() + static_cast<std::ptrdiff_t>(first * row_entries),
+  if (data.inputs.empty()) return constant;
+  std::transform(inputs_.begin(), inputs_.begin() + static_cast<std::ptrdiff_t>(entries),
+                 data.inputs.begin() + static_cast<std::ptrdiff_t>(first * tokens_ * d_),
                  [](double value) { return static_cast<Real>(value); });
   return constant;
-}
-
-template <class Real>
-void Sampler<Real>::draw_tokens(long first, int count) {
-  const std::size_t entries = static_cast<std::size_t>(tokens_) * d_;
-  for (int s = 0; s < count; ++s) {
-    RandomStream stream(seed_, Purpose::tokens, static_cast<std::uint64_t>(first + s));
-    stream.fill_normal(std::span<double>(inputs_.data() + s * entries, entries));
-  }
 }
 
 /// h0 + sqrt(noise_in) xi.
@@ -214,15 +207,16 @@ double Sampler<Real>::project_label(int sample, int count, const Matrix& noise) 
 }
 
 template <class Real>
-Dataset<Real> empty_dataset(const Problem& problem) {
+Dataset<Real> empty_dataset(const Problem& problem, std::uint64_t seed, TokenStorage storage) {
   require_independent_tokens(problem);
   Dataset<Real> data;
   data.dimension = problem.dimension;
   data.tokens = problem.tokens;
   data.samples = sample_count(problem);
+  data.seed = seed;
   const auto n = static_cast<std::size_t>(data.samples);
   const auto tokens = static_cast<std::size_t>(problem.tokens);
-  data.inputs.resize(n * tokens * problem.dimension);
+  if (storage == TokenStorage::stored) data.inputs.resize(n * tokens * problem.dimension);
   data.correlation.resize(n * tokens * tokens);
   if (problem.task == Task::seq2seq) data.gram.resize(n * tokens * (tokens + 1) / 2);
   return data;
@@ -238,9 +232,7 @@ void store_rows(const std::vector<double>& block, int count, long first, long sa
 
 }  // namespace
 
-template Dataset<float> draw_dataset(const Problem&, const Matrix&, std::uint64_t, const ProgressCallback&,
-                                     const StopToken&);
-template Dataset<double> draw_dataset(const Problem&, const Matrix&, std::uint64_t, const ProgressCallback&,
-                                      const StopToken&);
+template Dataset<float> draw_dataset(const Problem&, const Matrix&, std::uint64_t, const DrawOptions&);
+template Dataset<double> draw_dataset(const Problem&, const Matrix&, std::uint64_t, const DrawOptions&);
 
 }  // namespace qklab::lab

@@ -8,6 +8,7 @@
 
 #include "gemm.hpp"
 #include "qklab/channel/attention_loss.hpp"
+#include "qklab/lab/token_blocks.hpp"
 #include "serial_blas.hpp"
 #include "student.hpp"
 
@@ -30,6 +31,9 @@ double sum_of_diagonal(int tokens, int count, ScoreLayout layout, const std::vec
 
 template <class Real>
 struct Objective<Real>::Workspace {
+  explicit Workspace(const Dataset<Real>& data) : inputs(data) {}
+
+  TokenBlocks<Real> inputs;       ///< X
   std::vector<Real> projections;  ///< Z = X P
   std::vector<Real> mixed;        ///< M
   std::vector<double> scores;
@@ -75,7 +79,7 @@ double Objective<Real>::operator()(std::span<const double> parameters, std::span
   const double trace = student_->trace(parameters);
   std::vector<ChunkSums> sums(chunks_);
   const int threads = fitting_threads();
-  std::vector<Workspace> workspaces(threads);
+  std::vector<Workspace> workspaces(threads, Workspace(data_));
   const SerialBlas serial;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
   for (int chunk = 0; chunk < chunks_; ++chunk) {
@@ -112,7 +116,7 @@ void Objective<Real>::sweep_chunk(int chunk, double trace, Workspace& work, Chun
     const long first = begin + (end - begin) * block / blocks;
     const int count = static_cast<int>(begin + (end - begin) * (block + 1) / blocks - first);
     const int rows = count * tokens;
-    const Real* x = data_.inputs.data() + static_cast<std::size_t>(first) * tokens * d;
+    const Real* x = work.inputs.read(first, count);
     gemm(CblasNoTrans, CblasNoTrans, rows, columns, d, Real{1}, x, matrix_.data(), Real{0},
          work.projections.data());
     student_->scores(count, x, work.projections.data(), trace, work.scores.data());
@@ -151,7 +155,8 @@ double objective_bytes(const Problem& problem, int bytes_per_real, int threads) 
   const int fitting = fitting_block(problem.tokens, problem.dimension, columns, bytes_per_real);
   const double block_rows = static_cast<double>(fitting) * problem.tokens;
   const double scores = 8.0 * fitting * problem.tokens * (4.0 * problem.tokens);
-  return (most_chunks + 1) * matrix + threads * (2 * block_rows * columns * bytes_per_real + scores);
+  const double block = block_rows * (problem.dimension + 2 * columns) * bytes_per_real;
+  return (most_chunks + 1) * matrix + threads * (block + scores);
 }
 
 namespace {

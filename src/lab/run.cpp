@@ -88,7 +88,7 @@ double memory_estimate(const Problem& problem, const TrainOptions& options) {
   const double d = problem.dimension;
   const double optimizer_vectors = options.optimizer == Optimizer::lbfgs ? 48 : 8;
   const double square_matrices = 10;
-  return dataset_bytes(problem, bytes_per_real, thread_budget()) +
+  return dataset_bytes(problem, bytes_per_real, TokenStorage::stored, thread_budget()) +
          objective_bytes(problem, bytes_per_real, thread_budget()) +
          8 * (optimizer_vectors * parameter_count(problem) + square_matrices * d * d +
               static_cast<double>(options.test_samples));
@@ -108,7 +108,9 @@ void require_room(const Problem& problem, const TrainOptions& options) {
 template <class Real>
 std::optional<Trained> train(const Problem& problem, const TrainOptions& options, const Matrix& teacher,
                              std::uint64_t seed) {
-  const Dataset<Real> data = draw_dataset<Real>(problem, teacher, seed, options.progress, options.stop);
+  const Dataset<Real> data = draw_dataset<Real>(
+      problem, teacher, seed,
+      {.storage = TokenStorage::stored, .progress = options.progress, .stop = options.stop});
   if (options.stop.requested()) return std::nullopt;
   Objective<Real> objective(data, problem);
   const DifferentiableFunction function = [&](std::span<const double> point, std::span<double> gradient) {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "draw_tokens.hpp"
 #include "gemm.hpp"
 #include "qklab/channel/attention_loss.hpp"
-#include "qklab/core/random.hpp"
 #include "qklab/lab/measure.hpp"
 #include "row_kernels.hpp"
 
@@ -24,7 +24,6 @@ class Comparison {
   void square_differences(std::uint64_t seed, long first, int count, double* result);
 
  private:
-  void draw_tokens(std::uint64_t seed, long first, int count);
   void attention_of(const Matrix& s, double trace, ScoreLayout layout, int count,
                     std::vector<double>& result);
 
@@ -76,7 +75,8 @@ Comparison::Comparison(const Problem& problem, const Matrix& teacher, const Matr
       student_attention_(scores_.size()) {}
 
 void Comparison::square_differences(std::uint64_t seed, long first, int count, double* result) {
-  draw_tokens(seed, first, count);
+  const std::size_t numbers = static_cast<std::size_t>(count) * channel_.tokens * dimension_;
+  draw_tokens(seed, Purpose::measurement, first, count, std::span<double>(inputs_.data(), numbers));
   attention_of(teacher_, teacher_trace_, ScoreLayout::pairs, count, teacher_attention_);
   attention_of(student_, student_trace_, student_layout_, count, student_attention_);
   const int entries = channel_.tokens * channel_.tokens;
@@ -86,14 +86,6 @@ void Comparison::square_differences(std::uint64_t seed, long first, int count, d
       const double difference = teacher_attention_[ab * count + s] - student_attention_[ab * count + s];
       result[s] += difference * difference;
     }
-  }
-}
-
-void Comparison::draw_tokens(std::uint64_t seed, long first, int count) {
-  const std::size_t entries = static_cast<std::size_t>(channel_.tokens) * dimension_;
-  for (int s = 0; s < count; ++s) {
-    RandomStream stream(seed, Purpose::measurement, static_cast<std::uint64_t>(first + s));
-    stream.fill_normal(std::span<double>(inputs_.data() + s * entries, entries));
   }
 }
 

@@ -5,12 +5,14 @@
 
 #include <Eigen/Dense>
 #include <cmath>
+#include <utility>
 
 #include "lab/plain_model.hpp"
 #include "lab/training_problems.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/core/standard_error.hpp"
 #include "qklab/lab/teacher.hpp"
+#include "qklab/lab/token_blocks.hpp"
 
 namespace qklab::lab {
 namespace {
@@ -59,6 +61,32 @@ TEST_P(EveryDataset, ThreadsChangeNothing) {
   EXPECT_EQ(many.correlation, one.correlation);
   EXPECT_EQ(many.gram, one.gram);
   EXPECT_EQ(many.constant, one.constant);
+}
+
+template <class Real>
+void expect_the_same_tokens(const Dataset<Real>& stored, const Dataset<Real>& regenerated) {
+  EXPECT_TRUE(regenerated.inputs.empty());
+  EXPECT_EQ(regenerated.correlation, stored.correlation);
+  EXPECT_EQ(regenerated.gram, stored.gram);
+  EXPECT_EQ(regenerated.constant, stored.constant);
+  TokenBlocks<Real> kept(stored);
+  TokenBlocks<Real> drawn(regenerated);
+  const long entries = long{stored.tokens} * stored.dimension;
+  for (const auto& [first, count] : {std::pair{0L, 5}, {3L, 70}, {stored.samples - 1, 1}}) {
+    const Real* x = kept.read(first, count);
+    EXPECT_EQ(x, stored.inputs.data() + first * entries);
+    EXPECT_TRUE(std::equal(x, x + count * entries, drawn.read(first, count)));
+  }
+}
+
+TEST_P(EveryDataset, RegeneratedTokensAreTheStoredOnes) {
+  const Problem& problem = GetParam().problem;
+  const Matrix teacher = draw_teacher(problem, seed);
+  const DrawOptions again{.storage = TokenStorage::regenerated, .progress = {}, .stop = {}};
+  expect_the_same_tokens(draw_dataset<double>(problem, teacher, seed),
+                         draw_dataset<double>(problem, teacher, seed, again));
+  expect_the_same_tokens(draw_dataset<float>(problem, teacher, seed),
+                         draw_dataset<float>(problem, teacher, seed, again));
 }
 
 TEST_P(EveryDataset, SinglePrecisionRoundsTheSameTokens) {

@@ -22,8 +22,10 @@ struct Point {
 };
 
 template <class Real>
-Point evaluate(const Problem& problem, const Matrix& parameters, int block = 0) {
-  const Dataset<Real> data = draw_dataset<Real>(problem, draw_teacher(problem, seed), seed);
+Point evaluate(const Problem& problem, const Matrix& parameters, int block = 0,
+               TokenStorage storage = TokenStorage::stored) {
+  const Dataset<Real> data = draw_dataset<Real>(problem, draw_teacher(problem, seed), seed,
+                                                {.storage = storage, .progress = {}, .stop = {}});
   Objective<Real> objective(data, problem, block);
   Point point;
   point.gradient.resize(static_cast<std::size_t>(objective.size()));
@@ -95,6 +97,26 @@ TEST_P(EveryProblem, BlocksChangeOnlyTheRounding) {
   }
 }
 
+template <class Real>
+void expect_the_same_when_regenerated(const Problem& problem, const Matrix& parameters) {
+  const Point stored = evaluate<Real>(problem, parameters);
+  const int budget = omp_get_max_threads();
+  for (int threads : {1, 2, 3}) {
+    omp_set_num_threads(threads);
+    const Point regenerated = evaluate<Real>(problem, parameters, 0, TokenStorage::regenerated);
+    EXPECT_EQ(regenerated.value, stored.value);
+    EXPECT_EQ(regenerated.gradient, stored.gradient);
+  }
+  omp_set_num_threads(budget);
+}
+
+TEST_P(EveryProblem, RegeneratedTokensChangeNothing) {
+  const Problem& problem = GetParam().problem;
+  const Matrix parameters = gaussian_parameters(problem, 1);
+  expect_the_same_when_regenerated<double>(problem, parameters);
+  expect_the_same_when_regenerated<float>(problem, parameters);
+}
+
 INSTANTIATE_TEST_SUITE_P(Small, EveryProblem, testing::ValuesIn(with_every_parametrization(small_problems())),
                          [](const auto& param) { return param.param.name; });
 
@@ -121,6 +143,15 @@ TEST(Objective, ThreadsChangeNothing) {
     }
   }
   omp_set_num_threads(budget);
+}
+
+TEST(Objective, RegeneratedTokensChangeNothingOnSeveralThreads) {
+  Problem problem;
+  problem.dimension = 70;
+  problem.noise_in = 0.2;
+  const Matrix parameters = gaussian_parameters(problem, 1);
+  expect_the_same_when_regenerated<double>(problem, parameters);
+  expect_the_same_when_regenerated<float>(problem, parameters);
 }
 
 TEST(Objective, TeacherFitsCleanLabelsOnceItsRankFits) {

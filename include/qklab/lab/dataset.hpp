@@ -9,17 +9,22 @@
 
 namespace qklab::lab {
 
+/// What becomes of the tokens once the labels are drawn: kept, or drawn again wherever they are read. They
+/// are nearly all of a data set, T d numbers a sample beside T^2 of a label.
+enum class TokenStorage { stored, regenerated };
+
 /// Training data in the form the squared loss needs (qklab/channel/attention_loss.hpp).
 ///
 /// Real is the type of the tokens, float or double; labels are double in both, so that the loss keeps its
-/// digits.
+/// digits. Tokens are read through TokenBlocks (qklab/lab/token_blocks.hpp).
 template <class Real>
 struct Dataset {
-  int dimension = 0;  ///< d
-  int tokens = 0;     ///< T
-  long samples = 0;   ///< n
+  int dimension = 0;       ///< d
+  int tokens = 0;          ///< T
+  long samples = 0;        ///< n
+  std::uint64_t seed = 0;  ///< of the tokens
 
-  /// x: token a of sample mu is the row mu * T + a of d entries.
+  /// x: token a of sample mu is the row mu * T + a of d entries; empty when tokens are regenerated.
   std::vector<Real> inputs;
   /// R, [(a * T + b) * n + mu]: the label y (seq2lab), or y x^T/d (seq2seq).
   std::vector<double> correlation;
@@ -28,6 +33,12 @@ struct Dataset {
   /// sum over mu of the part of the loss that does not depend on the prediction: ||y||_F^2 (seq2lab), or
   /// ||y P||_F^2/d = Tr R C^-1 R^T (seq2seq), P the projector on the span of the sample's tokens.
   double constant = 0;
+};
+
+struct DrawOptions {
+  TokenStorage storage = TokenStorage::stored;
+  ProgressCallback progress{};  ///< stage "data"
+  StopToken stop{};
 };
 
 /// n = sample_count(problem) samples of the teacher; sample mu is a function of (seed, mu) alone, whatever
@@ -45,12 +56,12 @@ struct Dataset {
 /// Throws InvalidParameter for a channel outside its domain and like require_independent_tokens().
 template <class Real>
 Dataset<Real> draw_dataset(const Problem& problem, const Matrix& teacher, std::uint64_t seed,
-                           const ProgressCallback& progress = {}, const StopToken& stop = {});
+                           const DrawOptions& options = {});
 
 /// Throws InvalidParameter for seq2seq with T > d, whose labels do not fix an attention matrix.
 void require_independent_tokens(const Problem& problem);
 
 /// Bytes of the data set and of the work space that draws it on `threads` threads.
-double dataset_bytes(const Problem& problem, int bytes_per_real, int threads);
+double dataset_bytes(const Problem& problem, int bytes_per_real, TokenStorage storage, int threads);
 
 }  // namespace qklab::lab
