@@ -43,15 +43,20 @@ struct LevelIntegrals {
   }
 };
 
+void require_closed_form(const Problem& problem);
+bool has_same_teacher(const Problem& left, const Problem& right);
+
 }  // namespace
 
 DenoisedStudent Denoiser::threshold(const ConjugateParameters& hats) const {
   const double delta = std::sqrt(hats.self_overlap_hat) / hats.overlap_hat;
-  const double b = 2 * lambda_ / hats.overlap_hat;
+  const double b = 2 * problem_.lambda / hats.overlap_hat;
   const double scale = hats.overlap_hat / hats.susceptibility_hat;
   const FreeConvolution mu(teacher_, delta);
   // A width ratio below the rank that the threshold leaves keeps the largest levels only.
-  const double cut = kappa_ < 1 && mu.mass_above(b) > kappa_ ? std::max(b, mu.upper_quantile(kappa_)) : b;
+  const double cut = problem_.kappa < 1 && mu.mass_above(b) > problem_.kappa
+                         ? std::max(b, mu.upper_quantile(problem_.kappa))
+                         : b;
 
   const LevelIntegrals kept(mu.contour_above(cut), delta, scale, b);
   const LevelIntegrals dropped(mu.contour_below(cut), delta, 0, 0);
@@ -60,13 +65,13 @@ DenoisedStudent Denoiser::threshold(const ConjugateParameters& hats) const {
       kept.misfit + dropped.misfit + 4 * delta * delta * kept.response - delta * delta;
   return {{teacher_self_overlap_ - defect, squared_error - defect * defect / teacher_self_overlap_,
            2 * kept.response / hats.overlap_hat},
-          lambda_ * kept.trace,
+          problem_.lambda * kept.trace,
           {teacher_, Parametrization::tied, delta, b, cut, scale}};
 }
 
 DenoisedStudent Denoiser::threshold_both_sides(const ConjugateParameters& hats) const {
   const double delta = std::sqrt(hats.self_overlap_hat) / hats.overlap_hat;
-  const double b = 2 * lambda_ / hats.overlap_hat;
+  const double b = 2 * problem_.lambda / hats.overlap_hat;
   const double scale = hats.overlap_hat / hats.susceptibility_hat;
   const FreeConvolution mu(teacher_, delta);
 
@@ -82,37 +87,34 @@ DenoisedStudent Denoiser::threshold_both_sides(const ConjugateParameters& hats) 
                                4 * delta * delta * response - delta * delta;
   return {{teacher_self_overlap_ - defect, squared_error - defect * defect / teacher_self_overlap_,
            2 * response / hats.overlap_hat},
-          lambda_ * (positive.trace - negative.trace),
+          problem_.lambda * (positive.trace - negative.trace),
           {teacher_, Parametrization::untied, delta, b, b, scale}};
 }
 
 DenoisedStudent Denoiser::shrink(const ConjugateParameters& hats) const {
-  const double shrinkage = 1 / (hats.susceptibility_hat + 4 * lambda_);
+  const double shrinkage = 1 / (hats.susceptibility_hat + 4 * problem_.lambda);
   const double overlap = hats.overlap_hat * teacher_self_overlap_ * shrinkage;
   const double orthogonal = hats.self_overlap_hat * shrinkage * shrinkage;
   const double delta = std::sqrt(hats.self_overlap_hat) / hats.overlap_hat;
   return {{overlap, orthogonal, shrinkage},
-          lambda_ * (overlap * overlap / teacher_self_overlap_ + orthogonal),
+          problem_.lambda * (overlap * overlap / teacher_self_overlap_ + orthogonal),
           {teacher_, Parametrization::direct, delta, 0, 0, hats.overlap_hat * shrinkage}};
 }
 
 Denoiser::Denoiser(const Problem& problem)
-    : teacher_(teacher_law(problem)),
-      parametrization_(problem.parametrization),
-      teacher_self_overlap_(qklab::teacher_self_overlap(problem)),
-      kappa_(problem.kappa),
-      lambda_(problem.lambda) {
-  if (parametrization_ == Parametrization::untied && problem.tokens > 1) {
-    throw InvalidParameter("tokens", problem.tokens,
-                           "the matrix side of an untied student is in closed form for one token");
+    : problem_(problem),
+      teacher_(teacher_law(problem)),
+      teacher_self_overlap_(qklab::teacher_self_overlap(problem)) {
+  require_closed_form(problem);
+}
+
+void Denoiser::retarget(const Problem& problem) {
+  require_closed_form(problem);
+  if (!has_same_teacher(problem, problem_)) {
+    teacher_ = teacher_law(problem);
+    teacher_self_overlap_ = qklab::teacher_self_overlap(problem);
   }
-  if (parametrization_ == Parametrization::untied && kappa_ < 1) {
-    throw InvalidParameter("kappa", kappa_,
-                           "an untied student's state evolution needs full width: must be >= 1");
-  }
-  if (parametrization_ == Parametrization::direct && kappa_ != 1) {
-    throw InvalidParameter("kappa", kappa_, "a direct student has no width: must be 1");
-  }
+  problem_ = problem;
 }
 
 std::optional<DenoisedStudent> Denoiser::operator()(const ConjugateParameters& hats) const {
@@ -120,7 +122,7 @@ std::optional<DenoisedStudent> Denoiser::operator()(const ConjugateParameters& h
   if (!usable(hats.overlap_hat) || !usable(hats.self_overlap_hat) || !usable(hats.susceptibility_hat)) {
     return std::nullopt;
   }
-  switch (parametrization_) {
+  switch (problem_.parametrization) {
     case Parametrization::tied:
       return threshold(hats);
     case Parametrization::direct:
@@ -132,11 +134,42 @@ std::optional<DenoisedStudent> Denoiser::operator()(const ConjugateParameters& h
 }
 
 bool Denoiser::answers_zero(const ConjugateParameters& hats) const {
-  if (parametrization_ == Parametrization::direct) return false;
+  if (problem_.parametrization == Parametrization::direct) return false;
   const double delta = std::sqrt(hats.self_overlap_hat) / hats.overlap_hat;
   const Interval edges = FreeConvolution(teacher_, delta).outer_edges();
-  const double largest = parametrization_ == Parametrization::tied ? edges.hi : std::max(edges.hi, -edges.lo);
-  return 2 * lambda_ / hats.overlap_hat >= largest;
+  const double largest =
+      problem_.parametrization == Parametrization::tied ? edges.hi : std::max(edges.hi, -edges.lo);
+  return 2 * problem_.lambda / hats.overlap_hat >= largest;
 }
 
+namespace {
+
+void require_closed_form(const Problem& problem) {
+  if (problem.parametrization == Parametrization::untied && problem.tokens > 1) {
+    throw InvalidParameter("tokens", problem.tokens,
+                           "the matrix side of an untied student is in closed form for one token");
+  }
+  if (problem.parametrization == Parametrization::untied && problem.kappa < 1) {
+    throw InvalidParameter("kappa", problem.kappa,
+                           "an untied student's state evolution needs full width: must be >= 1");
+  }
+  if (problem.parametrization == Parametrization::direct && problem.kappa != 1) {
+    throw InvalidParameter("kappa", problem.kappa, "a direct student has no width: must be 1");
+  }
+}
+
+bool has_same_teacher(const Problem& left, const Problem& right) {
+  if (left.teacher.index() != right.teacher.index() || left.dimension != right.dimension) return false;
+  if (const auto* wishart = std::get_if<WishartTeacher>(&left.teacher)) {
+    return wishart->kappa0 == std::get<WishartTeacher>(right.teacher).kappa0;
+  }
+  if (const auto* power = std::get_if<PowerLawTeacher>(&left.teacher)) {
+    const auto& other = std::get<PowerLawTeacher>(right.teacher);
+    return power->gamma == other.gamma && power->modes == other.modes;
+  }
+  return std::get<SpectrumTeacher>(left.teacher).eigenvalues ==
+         std::get<SpectrumTeacher>(right.teacher).eigenvalues;
+}
+
+}  // namespace
 }  // namespace qklab::theory

@@ -165,7 +165,7 @@ bool StateEvolutionMap::serves(const Problem& problem) const {
 void StateEvolutionMap::retarget(const Problem& problem) {
   problem_ = problem;
   teacher_self_overlap_ = teacher_self_overlap(problem);
-  denoiser_ = Denoiser(problem);
+  denoiser_.retarget(problem);
 }
 
 OutputExpectations mean_over_scramblings(const std::vector<OutputExpectations>& outputs) {

@@ -26,6 +26,10 @@ class Denoiser {
   /// student with kappa != 1.
   explicit Denoiser(const Problem& problem);
 
+  /// Turns to another problem. The teacher's law, which for a long list of modes is costly to make, is kept
+  /// where teacher and d stay. Throws like the constructor.
+  void retarget(const Problem& problem);
+
   /// Nothing unless mhat, qhat and Vhat are > 0 and finite.
   std::optional<DenoisedStudent> operator()(const ConjugateParameters& hats) const;
 
@@ -40,11 +44,9 @@ class Denoiser {
   DenoisedStudent threshold_both_sides(const ConjugateParameters& hats) const;
   DenoisedStudent shrink(const ConjugateParameters& hats) const;
 
+  Problem problem_;
   Law teacher_;
-  Parametrization parametrization_;
   double teacher_self_overlap_;
-  double kappa_;
-  double lambda_;
 };
 
 }  // namespace qklab::theory
