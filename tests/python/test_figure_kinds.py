@@ -63,6 +63,20 @@ def test_a_reference_is_dotted_and_named_once():
     assert words_of_legend(figure).count("Bayes-optimal") == 1
 
 
+def test_a_panel_may_have_an_abscissa_of_its_own():
+    document = documents.learning_curve_of_two_panels()
+    document["panels"][1]["x"] = {"name": "time", "label": "$\\tau$", "log": True}
+    left, right = drawn(learning_curve, document).axes
+    assert [left.get_xlabel(), right.get_xlabel()] == ["alpha", "$\\tau$"]
+    assert [left.get_xscale(), right.get_xscale()] == ["linear", "log"]
+
+
+def test_measured_points_name_what_measured_them():
+    document = documents.learning_curve()
+    document["series"][0]["measured"]["by"] = "SGD"
+    assert any(text.startswith("SGD, $d = ") for text in words_of_legend(drawn(learning_curve, document)))
+
+
 @pytest.mark.parametrize("log", [False, True])
 def test_a_huge_error_bar_hides_nothing_else(log):
     document = documents.learning_curve()

@@ -27,6 +27,7 @@ from qklab.figures.series import (
 __all__ = ["LearningCurve", "draw", "read"]
 
 PANEL_KEYS = ("quantity", "label", "log", "series", "references", "verticals")
+X_KEYS = ("name", "label", "log")
 QUANTITIES = {
     "test_error": "test error",
     "train_loss": "training loss",
@@ -41,6 +42,8 @@ QUANTITIES = {
 
 @dataclass(frozen=True)
 class Panel:
+    x_label: str
+    x_log: bool
     label: str
     log: bool
     series: list[Series]
@@ -51,8 +54,6 @@ class Panel:
 @dataclass(frozen=True)
 class LearningCurve:
     title: str
-    x_label: str
-    x_log: bool
     panels: list[Panel]
     footer: str
 
@@ -69,9 +70,9 @@ def draw(curve):
             draw_series(axes, one, colors[one.label], markers)
         draw_references(axes, panel.references, references)
         notes += draw_verticals(axes, panel.verticals)
-        axes.set_xlabel(curve.x_label)
+        axes.set_xlabel(panel.x_label)
         axes.set_ylabel(panel.label)
-        if curve.x_log:
+        if panel.x_log:
             axes.set_xscale("log")
         fit_ordinate(axes, [*parts(panel.series), *panel.references])
     handles = legend(series, colors) + legend_of_references(references)
@@ -83,22 +84,23 @@ def read(document):
     """The learning curve in a document (docs/figures.md); DocumentError names what is wrong with it."""
     several = document.get("panels")
     document.only("kind", "title", "x", "footer", *(["panels"] if several else PANEL_KEYS))
-    x = document["x"].only("name", "label", "log")
-    x_log = x.switch("log")
+    x = document["x"].only(*X_KEYS)
     return LearningCurve(
         title=document.words("title"),
-        x_label=x.words("label") or x["name"].text(),
-        x_log=x_log,
         panels=[
-            _read_panel(panel.only(*PANEL_KEYS) if several else panel, x_log)
+            _read_panel(panel.only("x", *PANEL_KEYS) if several else panel, x)
             for panel in (several.some_items() if several else [document])
         ],
         footer=document.words("footer"),
     )
 
 
-def _read_panel(panel, x_log):
+def _read_panel(panel, common_x):
+    x = panel["x"].only(*X_KEYS) if panel.get("x") else common_x
+    x_log = x.switch("log")
     return Panel(
+        x_label=x.words("label") or x["name"].text(),
+        x_log=x_log,
         label=panel.words("label") or _name(panel["quantity"].text()),
         log=panel.switch("log"),
         series=[read_series(series.only(*SERIES_KEYS), x_log) for series in panel["series"].some_items()],

@@ -201,7 +201,7 @@ def read_measured(series, x_log, abscissa="x"):
     """The entry `measured` of `series`, its abscissa under the name given; None when there is none."""
     if (measured := series.get("measured")) is None:
         return None
-    measured.only(abscissa, "mean", "se", "dimension", "seeds")
+    measured.only(abscissa, "mean", "se", "by", "dimension", "seeds")
     x = read_abscissa(measured[abscissa], x_log)
     return Measured(
         x=x,

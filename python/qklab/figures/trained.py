@@ -1,11 +1,11 @@
-"""How figures name trained models."""
+"""How figures name what was measured on models."""
 
 __all__ = ["trained"]
 
 
 def trained(field):
-    """ "trained, d = 60, 8 seeds", from the entries `dimension` and `seeds`, each if given."""
-    words = ["trained"]
+    """ "trained, d = 60, 8 seeds", from the entries `by`, `dimension` and `seeds`, each if given."""
+    words = [field.words("by") or "trained"]
     if dimension := field.get("dimension"):
         words.append(f"$d = {dimension.count()}$")
     if seeds := field.get("seeds"):
