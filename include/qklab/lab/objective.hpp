@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "qklab/channel/channel.hpp"
 #include "qklab/lab/dataset.hpp"
@@ -10,7 +9,7 @@
 namespace qklab::lab {
 
 template <class Real>
-class Student;
+class Sweep;
 
 /// L(P) = (1/d^2) sum_mu ||y - sigma(h(S))||^2 + penalty, P the d x columns parameters (row-major,
 /// qklab/lab/parameters.hpp) of a student S, and its exact gradient. Penalties: (lambda/d) ||W||_F^2 (tied),
@@ -42,19 +41,8 @@ class Objective {
   double regularization() const { return regularization_; }
 
  private:
-  struct Workspace;
-  struct ChunkSums;
-  void sweep_chunk(int chunk, double trace, Workspace& workspace, ChunkSums& sums);
-  int fitting_threads() const;
-  void add_chunks(int threads, std::span<double> gradient) const;
-
-  const Dataset<Real>& data_;
   Channel channel_;
-  std::shared_ptr<const Student<Real>> student_;
-  int block_;
-  int chunks_;
-  std::vector<Real> matrix_;  ///< P
-  std::vector<Real> chunk_gradients_;
+  std::shared_ptr<Sweep<Real>> sweep_;
   double loss_ = 0;
   double regularization_ = 0;
 };
