@@ -1,0 +1,59 @@
+// Times of one trajectory on [0, 4] of each theory of a tied student: teacher of d = 400 modes, two tokens of
+// softmax, 81 times asked.
+#include <benchmark/benchmark.h>
+
+#include <cmath>
+#include <vector>
+
+#include "qklab/dynamics/tied_flow.hpp"
+#include "qklab/dynamics/tied_truncated.hpp"
+
+namespace {
+
+using namespace qklab;
+using namespace qklab::dynamics;
+
+constexpr TiedStart start{0.3, 1};
+
+/// Quantiles of a Wishart law in place of eigenvalues that are drawn.
+const DiscreteLaw& teacher() {
+  static const DiscreteLaw law = truncated_law(WishartLaw{0.5}, 400);
+  return law;
+}
+
+const SymmetricLoss& loss() {
+  static const SymmetricLoss of({Activation::softmax, 2, 1.0, SampleLoss::Entries::all},
+                                moment(teacher(), 2));
+  return of;
+}
+
+std::vector<double> times() {
+  std::vector<double> asked;
+  for (int k = 0; k <= 80; ++k) asked.push_back(0.05 * k);
+  return asked;
+}
+
+void slopes_of_the_loss(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(loss().slopes(0.9, 1.0));
+}
+BENCHMARK(slopes_of_the_loss)->Unit(benchmark::kMicrosecond);
+
+void noise_strength(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(loss().noise_strength(0.9, 1.0));
+}
+BENCHMARK(noise_strength)->Unit(benchmark::kMicrosecond);
+
+void exact_flow(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(tied_flow(loss(), teacher(), start, times()));
+}
+BENCHMARK(exact_flow)->Unit(benchmark::kMillisecond);
+
+void truncated_flow(benchmark::State& state) {
+  const DiscreteLaw law = truncated_law(teacher(), static_cast<int>(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(tied_flow(loss(), law, start, times()));
+}
+BENCHMARK(truncated_flow)->Arg(2)->Arg(6)->Arg(12)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();
