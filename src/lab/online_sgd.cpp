@@ -95,19 +95,26 @@ OnlineRun descend(const AttentionIndexedModel& model, const std::vector<Matrix>&
   }
   OnlineDescent<Real> descent(model, teachers, options, seed);
   EscapeWatch watch(options.thresholds, run.teacher_self_overlap, run.teacher_trace);
+  const auto look = [&](const OnlinePoint& point) {
+    watch.see(point.time, point.overlap, point.self_overlap, point.trace);
+  };
   const auto step_of = [&](double time) { return std::lround(time * d / options.step); };
   const long last = step_of(options.times.back());
   std::optional<double> first_loss;
   long next_check = 0;
   for (auto time = options.times.begin(); time != options.times.end();) {
     if (descent.steps() == step_of(*time)) {
-      run.points.push_back(descent.measure(true));
-      if (!std::isfinite(run.points.back().self_overlap)) break;
+      OnlinePoint point = descent.measure(true);
+      if (!std::isfinite(point.loss.value) || !std::isfinite(point.self_overlap)) {
+        run.outcome = Outcome::diverged;
+        break;
+      }
+      run.points.push_back(std::move(point));
       ++time;
       continue;
     }
     if (descent.steps() == next_check) {
-      watch.see(descent.measure(false));
+      look(descent.measure(false));
       next_check = std::max(next_check + 1, std::lround(check_spacing * static_cast<double>(next_check)));
       if (options.progress) {
         options.progress({"steps", static_cast<double>(descent.steps()), static_cast<double>(last)});
@@ -125,7 +132,7 @@ OnlineRun descend(const AttentionIndexedModel& model, const std::vector<Matrix>&
       break;
     }
   }
-  if (run.outcome == Outcome::converged) watch.see(descent.measure(false));
+  if (run.outcome == Outcome::converged) look(descent.measure(false));
   run.escapes = watch.escapes();
   for (Escape& escape : run.escapes) escape.samples = options.batch * escape.time * d / options.step;
   run.parameters = descent.parameters();

@@ -10,6 +10,7 @@
 #include "qklab/core/problem.hpp"
 #include "qklab/core/progress.hpp"
 #include "qklab/core/standard_error.hpp"
+#include "qklab/lab/escape.hpp"
 #include "qklab/lab/matrix.hpp"
 #include "qklab/lab/train.hpp"
 
@@ -72,13 +73,6 @@ struct OnlinePoint {
   std::vector<double> singular_values;
 };
 
-/// When a threshold was passed first. Infinite where it was not.
-struct Escape {
-  double threshold = 0;
-  double time = 0;     ///< tau, between checks 1 % of tau apart
-  double samples = 0;  ///< n = B tau d/eta
-};
-
 /// One run. Every random choice is a function of `seed`, and on one machine every number is bitwise the same
 /// for any number of threads.
 struct OnlineRun {
@@ -87,9 +81,7 @@ struct OnlineRun {
   double teacher_self_overlap = 0;  ///< Q0 = sum_k Tr(S0_k^2)/d of the teacher drawn
   double teacher_trace = 0;         ///< t0 = sum_k Tr S0_k/d
   std::vector<OnlinePoint> points;  ///< one a time, in order; fewer where the run ended before
-  /// The first time at which |m - t1 t0| > threshold sqrt((Q0 - t0^2) max(q - t1^2, its value at the start)).
-  /// Two-sided, and a student that merely shrinks has not escaped: |centred_alignment| alone would grow when
-  /// q falls faster than m.
+  /// One a threshold (10.10), from checks 1 % of tau apart.
   std::vector<Escape> escapes;
   Matrix parameters;  ///< at the end, d x columns: W_k, S_k or [U_k V_k] of the heads side by side
   long steps = 0;
