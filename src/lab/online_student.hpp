@@ -60,10 +60,4 @@ template <class Real>
 std::shared_ptr<const OnlineStudent<Real>> make_online_student(Parametrization parametrization, int dimension,
                                                                int tokens, int heads, int width);
 
-/// p = round(kappa d), at least 1.
-int online_width(const OnlineSgdOptions& options, int dimension);
-
-/// P at the start, a function of (seed, options).
-Matrix online_start(const OnlineSgdOptions& options, int dimension, int heads, std::uint64_t seed);
-
 }  // namespace qklab::lab

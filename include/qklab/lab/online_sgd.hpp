@@ -91,6 +91,12 @@ struct OnlineRun {
   Outcome outcome = Outcome::converged;
 };
 
+/// P at the start of a run with K heads, d x columns: a function of (options, seed).
+Matrix online_start(const OnlineSgdOptions& options, int dimension, int heads, std::uint64_t seed);
+
+/// p = round(kappa d), at least 1.
+int online_width(const OnlineSgdOptions& options, int dimension);
+
 /// Trains a student of `model` on labels of `teachers`, K0 symmetric d x d matrices, from the start that
 /// `seed` draws.
 ///
