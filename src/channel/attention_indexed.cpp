@@ -110,9 +110,10 @@ void curvatures(const AttentionIndexedModel& model, int count, const CurvatureRo
       IndexedSample<DoubleJet> sample{memory.student(), memory.teacher(),       noise,
                                       memory.slope(),   constant<DoubleJet>(0), memory.work()};
       evaluate(model, sample);
+      const Lane<double> weight{hn::LoadU(d, rows.weights + i)};
       for (int k = 0; k < scores; ++k) {
         for (int j = 0; j < kJetSlopes; ++j) {
-          sums[k * kJetSlopes + j] = sums[k * kJetSlopes + j] + memory.slope()[k].slope[j];
+          sums[k * kJetSlopes + j] = sums[k * kJetSlopes + j] + weight * memory.slope()[k].slope[j];
         }
       }
     }
@@ -215,26 +216,29 @@ template void loss_and_gradient<double>(const AttentionIndexedModel&, int, const
                                         const double*, double*, double*);
 
 Eigen::MatrixXd curvature_sum(const AttentionIndexedModel& model, const SeenScores& seen, int count,
-                              const double* student, const double* teacher, const double* label_noise) {
+                              const double* student, const double* teacher, const double* label_noise,
+                              const double* weights) {
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const RowMajor directions = joint_directions(seen);
   const int width = static_cast<int>(directions.cols());
   RowMajor sum = RowMajor::Zero(model.score_count(), width);
   const int whole = count - count % kGroup;
-  const auto curvatures_of = [&](int samples, CurvatureRows rows) {
-    HWY_DYNAMIC_DISPATCH(curvatures)(model, samples, rows);
-  };
-  curvatures_of(whole, {count, student, teacher, label_noise, directions.data(), width, sum.data()});
-  for (int i = whole; i < count; ++i) {  // a whole group of copies of one sample, a kGroup-th of their sum
-    const auto one = padded(model.score_count(), count, 1, student + i);
-    const auto one_teacher = padded(model.teacher_score_count(), count, 1, teacher + i);
-    const auto one_noise =
-        padded(model.output_count(), count, 1, label_noise == nullptr ? nullptr : label_noise + i);
-    RowMajor copies = RowMajor::Zero(sum.rows(), width);
-    curvatures_of(
-        kGroup, {kGroup, one.data(), one_teacher.data(), label_noise == nullptr ? nullptr : one_noise.data(),
-                 directions.data(), width, copies.data()});
-    sum += copies / kGroup;
+  HWY_DYNAMIC_DISPATCH(curvatures)
+  (model, whole, {count, student, teacher, label_noise, weights, directions.data(), width, sum.data()});
+  if (whole < count) {
+    const int rest = count - whole;
+    const auto of_rest = [&](int rows, const double* values) {
+      return padded(rows, count, rest, values == nullptr ? nullptr : values + whole);
+    };
+    const auto last = of_rest(model.score_count(), student);
+    const auto last_teacher = of_rest(model.teacher_score_count(), teacher);
+    const auto last_noise = of_rest(model.output_count(), label_noise);
+    auto last_weights = of_rest(1, weights);
+    std::fill(last_weights.begin() + rest, last_weights.end(), 0.0);
+    HWY_DYNAMIC_DISPATCH(curvatures)
+    (model, kGroup,
+     {kGroup, last.data(), last_teacher.data(), label_noise == nullptr ? nullptr : last_noise.data(),
+      last_weights.data(), directions.data(), width, sum.data()});
   }
   return seen.student.transpose() * sum.leftCols(seen.student.cols() + seen.teacher.cols());
 }

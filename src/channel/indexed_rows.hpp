@@ -21,10 +21,10 @@ struct CurvatureRows {
   const double* student;
   const double* teacher;
   const double* label_noise;  ///< may be null
-  const double*
-      directions;       ///< row by row: for each stored score, student's first, its part of each direction
-  int direction_count;  ///< a multiple of kJetSlopes
-  double* sum;          ///< score_count() x direction_count, row by row; added to
+  const double* weights;
+  const double* directions;  ///< (all stored scores, student's first) x direction_count, row by row
+  int direction_count;       ///< a multiple of kJetSlopes
+  double* sum;               ///< score_count() x direction_count, row by row; added to
 };
 
 /// Directions differentiated along at once.

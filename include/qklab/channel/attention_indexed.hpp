@@ -91,11 +91,12 @@ template <class Real>
 void loss_and_gradient(const AttentionIndexedModel& model, int count, const Real* student,
                        const Real* teacher, const Real* label_noise, Real* loss, Real* gradient);
 
-/// Sum over the samples of the second derivatives of the loss along seen directions: P^T (d^2 loss/dG dG) P
-/// and P^T (d^2 loss/dG dG0) P0 side by side, r x (r + r0), with P, P0 the directions of `seen`. Layout of
-/// the batch as in loss_and_gradient.
+/// Weighted sum over the samples of the second derivatives of the loss along seen directions: P^T (d^2
+/// loss/dG dG) P and P^T (d^2 loss/dG dG0) P0 side by side, r x (r + r0), with P, P0 the directions of
+/// `seen`. Layout of the batch as in loss_and_gradient; `weights` holds `count` values.
 Eigen::MatrixXd curvature_sum(const AttentionIndexedModel& model, const SeenScores& seen, int count,
-                              const double* student, const double* teacher, const double* label_noise);
+                              const double* student, const double* teacher, const double* label_noise,
+                              const double* weights);
 
 std::string to_string(Architecture architecture);
 /// Inverse of to_string ("multi-head", "two-layer", ...); throws InvalidParameter listing the allowed names.
