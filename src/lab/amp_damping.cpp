@@ -3,15 +3,14 @@
 namespace qklab::lab {
 
 bool AmpDamping::follow(double residual) {
-  constexpr double patience = 15;  // iterations, in units of what damping slows them by
-  constexpr double progress = 0.9;
+  constexpr int patience = 15;
   constexpr double most = 0.95;
-  if (residual < progress * lowest_) {
+  if (residual < lowest_) {
     lowest_ = residual;
     waited_ = 0;
     return true;
   }
-  if (++waited_ < patience / (1 - current_)) return true;
+  if (++waited_ < patience) return true;
   if (!allowed_ || current_ > most) return false;
   current_ = (1 + current_) / 2;
   waited_ = 0;
