@@ -58,6 +58,7 @@ Verb thresholds_verb();
 Verb decompose_verb();
 Verb tune_verb();
 Verb scaling_verb();
+Verb amp_verb();
 
 /// The groups that several verbs share: the problem; seed, threads, output.
 Verb::Group problem_group();

@@ -3,7 +3,8 @@
 namespace qklab::lab {
 
 /// How much of the last iterate the next one keeps. Nothing, until the residual of the undamped step has not
-/// reached a new low for a while; then more and more.
+/// fallen by a tenth for a while, as where two iterates alternate and approach each other slowly; then more
+/// and more.
 class AmpDamping {
  public:
   explicit AmpDamping(bool allowed) : allowed_(allowed) {}

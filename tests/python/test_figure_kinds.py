@@ -71,6 +71,14 @@ def test_a_panel_may_have_an_abscissa_of_its_own():
     assert [left.get_xscale(), right.get_xscale()] == ["linear", "log"]
 
 
+def test_iterations_are_counted_in_whole_numbers():
+    document = documents.learning_curve()
+    document["x"] = {"name": "iteration", "whole": True}
+    (axes,) = drawn(learning_curve, document).axes
+    axes.set_xlim(0, 3)
+    assert all(tick == round(tick) for tick in axes.get_xticks())
+
+
 def test_measured_points_name_what_measured_them():
     document = documents.learning_curve()
     document["series"][0]["measured"]["by"] = "SGD"

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from matplotlib.ticker import MaxNLocator
+
 from qklab.figures.marks import (
     Reference,
     Vertical,
@@ -27,7 +29,7 @@ from qklab.figures.series import (
 __all__ = ["LearningCurve", "draw", "read"]
 
 PANEL_KEYS = ("quantity", "label", "log", "series", "references", "verticals")
-X_KEYS = ("name", "label", "log")
+X_KEYS = ("name", "label", "log", "whole")
 QUANTITIES = {
     "test_error": "test error",
     "train_loss": "training loss",
@@ -35,6 +37,7 @@ QUANTITIES = {
     "overlap": "overlap $m$",
     "self_overlap": "self-overlap $q$",
     "zero_fraction": "fraction of zero eigenvalues",
+    "susceptibility": "susceptibility $V$",
     "rank": "rank of $S$ over $d$",
     "regularization": "penalty",
 }
@@ -44,6 +47,7 @@ QUANTITIES = {
 class Panel:
     x_label: str
     x_log: bool
+    x_whole: bool
     label: str
     log: bool
     series: list[Series]
@@ -74,6 +78,8 @@ def draw(curve):
         axes.set_ylabel(panel.label)
         if panel.x_log:
             axes.set_xscale("log")
+        elif panel.x_whole:
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         fit_ordinate(axes, [*parts(panel.series), *panel.references])
     handles = legend(series, colors) + legend_of_references(references)
     finish(figure, curve.title, curve.footer, handles, notes)
@@ -101,6 +107,7 @@ def _read_panel(panel, common_x):
     return Panel(
         x_label=x.words("label") or x["name"].text(),
         x_log=x_log,
+        x_whole=x.switch("whole"),
         label=panel.words("label") or _name(panel["quantity"].text()),
         log=panel.switch("log"),
         series=[read_series(series.only(*SERIES_KEYS), x_log) for series in panel["series"].some_items()],
