@@ -32,9 +32,9 @@ int run_verb(const Arguments& arguments) {
 
 int run(int argc, char** argv) {
   try {
-    const std::vector<Verb> verbs{theory_verb(),   train_verb(),     compare_verb(),
-                                  spectrum_verb(), decompose_verb(), thresholds_verb(),
-                                  tune_verb(),     scaling_verb(),   amp_verb()};
+    const std::vector<Verb> verbs{theory_verb(),    train_verb(),      compare_verb(), spectrum_verb(),
+                                  decompose_verb(), thresholds_verb(), tune_verb(),    scaling_verb(),
+                                  amp_verb(),       dynamics_verb()};
     const Arguments arguments = parse_arguments(argc, argv, verbs);
     if (!arguments.help.empty()) {
       print_line(arguments.help);

@@ -59,6 +59,7 @@ Verb decompose_verb();
 Verb tune_verb();
 Verb scaling_verb();
 Verb amp_verb();
+Verb dynamics_verb();
 
 /// The groups that several verbs share: the problem; seed, threads, output.
 Verb::Group problem_group();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "qklab/core/error.hpp"
@@ -79,6 +80,8 @@ constexpr std::array numeric_options{
     field<&Problem::dimension>("dimension"),
 };
 
+constexpr std::array<std::string_view, 3> options_of_a_teacher{"kappa0", "gamma", "modes"};
+
 /// The word that asks for the best weight decay of each point in place of a number.
 constexpr const char* best = "best";
 
@@ -97,6 +100,7 @@ struct Factor {
 
 Problem common_part(const Description& description);
 Teacher parse_teacher(const std::string& text);
+bool applies(const NumericOption& option, const Problem& problem);
 std::string teacher_name(const Teacher& teacher);
 void refuse_options_without_effect(const Description& description, const Problem& problem);
 void refuse_one_of_two(const Description& description, const std::string& ratio, const std::string& number);
@@ -129,6 +133,22 @@ bool Plan::starts_a_series(std::size_t point) const {
 
 std::vector<Axis> Plan::further_axes() const {
   return {axes.begin() + (axes.empty() ? 0 : 1), axes.end()};
+}
+
+Teacher teacher_of(const Description& description) {
+  constexpr long most = std::numeric_limits<int>::max();
+  Problem problem;
+  problem.teacher = parse_teacher(description.text("teacher"));
+  for (const NumericOption& option : numeric_options) {
+    if (std::ranges::count(options_of_a_teacher, std::string_view(option.name)) == 0) continue;
+    if (!applies(option, problem)) {
+      description.refuse(option.name, "has no effect with teacher = " + teacher_name(problem.teacher));
+    } else if (description.given(option.name)) {
+      option.set(problem, option.whole ? static_cast<double>(description.whole_number(option.name, 1, most))
+                                       : description.number(option.name));
+    }
+  }
+  return problem.teacher;
 }
 
 double option_value(const Problem& problem, const std::string& option) {

@@ -8,7 +8,18 @@ import pytest
 from tree import ROOT
 
 COMMAND = ROOT / "build" / "release" / "qklab"
-VERBS = ("theory", "train", "compare", "amp", "spectrum", "decompose", "thresholds", "tune", "scaling")
+VERBS = (
+    "theory",
+    "train",
+    "compare",
+    "amp",
+    "dynamics",
+    "spectrum",
+    "decompose",
+    "thresholds",
+    "tune",
+    "scaling",
+)
 OPTION = re.compile(r"--[a-z][a-z0-9-]*")
 
 pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="build/release/qklab is not built")

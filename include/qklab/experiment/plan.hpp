@@ -39,6 +39,10 @@ struct Plan {
 /// points; FileError for an unreadable spectrum.
 Plan plan(const Description& description);
 
+/// The teacher that the options teacher, kappa0, gamma and modes describe, with one value each. Throws
+/// InvalidParameter for an option that has no effect with it, FileError for an unreadable spectrum.
+Teacher teacher_of(const Description& description);
+
 /// The value of a numeric option (a name of problem_options()) at a point.
 double option_value(const Problem& problem, const std::string& option);
 

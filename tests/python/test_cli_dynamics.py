@@ -1,0 +1,90 @@
+"""Learning in time: theories and descent on one clock."""
+
+import pytest
+from command import complaint, objects, qklab
+
+SMALL = ["--dimension", "30", "--step", "0.1", "--batch", "60"]
+
+
+def test_truncations_approach_the_exact_flow():
+    (exact,) = objects("dynamics", "--times", "0:4:9")
+    errors = []
+    for run in objects("dynamics", "--method", "truncated", "--order", "2,4,6", "--times", "0:4:9"):
+        assert run["method"] == "truncated"
+        assert run["time"] == exact["time"]
+        errors.append(max(abs(a - b) for a, b in zip(run["overlap"], exact["overlap"], strict=True)))
+    assert errors[1] < errors[0] / 4
+    assert errors[2] < errors[1] / 4
+
+
+def test_starts_where_it_was_told_and_learns():
+    (run,) = objects("dynamics", "--start", "0.2", "--time", "3", "--kappa0", "0.5")
+    assert run["trace"][0] == pytest.approx(0.2)
+    assert run["self_overlap"][0] == pytest.approx(2 * 0.2**2)  # width d: c^2 (1 + 1/kappa)
+    assert run["loss"] == sorted(run["loss"], reverse=True)
+    assert run["alignment"][-1] > 0.99
+    assert run["escape"]["0.3"]["time"] < run["escape"]["0.5"]["time"]
+
+
+def test_descent_stays_by_its_theory():
+    runs = objects(
+        *("dynamics", "--method", "theory,sgd", "--times", "0,0.3,1", "--seeds", "4"),
+        *("--dimension", "40", "--step", "0.02", "--batch", "40"),
+    )
+    theory, sgd = runs
+    assert [theory["method"], sgd["method"]] == ["exact", "sgd"]
+    assert sgd["seeds"] == 4
+    for quantity in ("overlap", "self_overlap"):
+        for place in range(3):
+            finite_size = 6 / 40 * theory[quantity][place]
+            error = sgd[f"{quantity}_se"][place]
+            assert abs(sgd[quantity][place] - theory[quantity][place]) < 4 * error + finite_size
+
+
+def test_the_activation_names_the_model():
+    (named,) = objects("dynamics", "--activation", "identity", "--time", "1")
+    (model,) = objects("dynamics", "--model", "linear", "--time", "1")
+    assert named["overlap"] == model["overlap"]
+
+
+def test_weak_recovery_says_when_each_dimension_escapes():
+    (study,) = objects(
+        *("dynamics", "--weak-recovery", "--dimension", "20,40", "--seeds", "3", "--thresholds", "0.3"),
+    )
+    assert [one["dimension"] for one in study["escapes"]] == [20, 40]
+    assert all(one["escaped"] == 3 for one in study["escapes"])
+    assert {fit["law"] for fit in study["fits"]} == {"A d^2 log d", "A d^2", "A d^x"}
+
+
+def test_tables_and_figures(tmp_path):
+    figure = tmp_path / "learning.svg"
+    result = qklab("dynamics", "--method", "exact,sgd", "--time", "0.5", *SMALL, "--plot", figure)
+    assert "self-overlap" in result.stdout
+    assert "escape" in result.stdout
+    assert "SGD" in figure.read_text()
+    escapes = tmp_path / "escapes.svg"
+    result = qklab(
+        *("dynamics", "--weak-recovery", "--dimension", "20,40", "--seeds", "3", "--thresholds", "0.3"),
+        *("--plot", escapes),
+    )
+    assert "A d^2 log d" in result.stdout
+    assert "dimension" in escapes.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "culprit"),
+    [
+        (["--method", "nothing"], "method = nothing"),
+        (["--method", "exact", "--parametrization", "direct"], "method = exact"),
+        (["--order", "3"], "order = 3"),
+        (["--time", "0"], "time = 0"),
+        (["--times", "1,2", "--time", "2"], "time = 2"),
+        (["--quantity", "nothing"], "quantity = nothing"),
+        (["--model", "nothing"], "model = nothing"),
+        (["--gamma", "2"], "gamma = 2"),
+        (["--thresholds", "2"], "thresholds = 2"),
+        (["--weak-recovery", "--order", "2"], "order = 2"),
+    ],
+)
+def test_refuses_what_makes_no_sense(arguments, culprit):
+    assert culprit in complaint("dynamics", *arguments)
