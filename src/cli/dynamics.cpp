@@ -10,6 +10,7 @@
 #include "output.hpp"
 #include "qklab/cli/table.hpp"
 #include "qklab/experiment/run_options.hpp"
+#include "truncation_error.hpp"
 #include "verb.hpp"
 #include "weak_recovery.hpp"
 #include "wording.hpp"
@@ -155,8 +156,9 @@ Status follow_cases(Session& session, const DynamicsPlan& plan) {
 
 Status follow_learning(Session& session) {
   const DynamicsPlan plan = experiment::dynamics_plan(session.options);
-  return session.options.on("weak_recovery") ? study_weak_recovery(session, plan)
-                                             : follow_cases(session, plan);
+  if (session.options.on("weak_recovery")) return study_weak_recovery(session, plan);
+  if (session.options.on("truncation_error")) return measure_truncation_error(session, plan);
+  return follow_cases(session, plan);
 }
 
 }  // namespace
@@ -164,6 +166,8 @@ Status follow_learning(Session& session) {
 Verb dynamics_verb() {
   Verb::Group learning{"Learning", experiment::dynamics_options()};
   learning.options.push_back(dynamics_quantity_option());
+  learning.options.push_back({"truncation_error", "",
+                              "in place of trajectories: how far truncations stray from the exact flow", ""});
   return {"dynamics",
           "learning in time: online descent and its theories on one clock",
           {{"Problem", experiment::dynamics_problem_options()},

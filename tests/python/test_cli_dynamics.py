@@ -1,5 +1,7 @@
 """Learning in time: theories and descent on one clock."""
 
+from itertools import pairwise
+
 import pytest
 from command import complaint, objects, qklab
 
@@ -15,6 +17,16 @@ def test_truncations_approach_the_exact_flow():
         errors.append(max(abs(a - b) for a, b in zip(run["overlap"], exact["overlap"], strict=True)))
     assert errors[1] < errors[0] / 4
     assert errors[2] < errors[1] / 4
+
+
+def test_truncation_errors_fall_by_more_than_half_an_order():
+    errors = objects(
+        *("dynamics", "--truncation-error", "--method", "truncated", "--order", "2,3,4,5,6,7,8"),
+        *("--times", "0:4:41"),
+    )
+    for quantity in ("overlap_error", "self_overlap_error"):
+        values = [error[quantity] for error in errors]
+        assert all(after < before / 2 for before, after in pairwise(values))
 
 
 def test_starts_where_it_was_told_and_learns():
@@ -84,6 +96,8 @@ def test_tables_and_figures(tmp_path):
         (["--gamma", "2"], "gamma = 2"),
         (["--thresholds", "2"], "thresholds = 2"),
         (["--weak-recovery", "--order", "2"], "order = 2"),
+        (["--truncation-error"], "method = exact"),
+        (["--truncation-error", "--method", "truncated", "--dimension", "20,30"], "truncation_error"),
     ],
 )
 def test_refuses_what_makes_no_sense(arguments, culprit):

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "qklab/experiment/dynamics_plan.hpp"
+#include "verb.hpp"
+
+namespace qklab::cli {
+
+/// `dynamics --truncation-error`: how far each truncation of the plan strays from the exact flow.
+Status measure_truncation_error(Session& session, const experiment::DynamicsPlan& plan);
+
+}  // namespace qklab::cli
