@@ -15,6 +15,7 @@ namespace {
 
 using experiment::DynamicsPlan;
 using experiment::EscapeAt;
+using experiment::RecoveryVerdict;
 using experiment::ScalingFit;
 using experiment::WeakRecoveryOptions;
 using experiment::WeakRecoveryStudy;
@@ -24,6 +25,12 @@ DynamicsPlan without_dimensions(DynamicsPlan plan);
 
 Table escape_table() {
   return Table({{"d", 6}, {"escaped", 9}, {"tau"}, {"samples n"}, {"n/d^2"}}, 5);
+}
+
+std::string verdict_words(const RecoveryVerdict& verdict) {
+  return fmt::format("cross-gradient at the start {}, speed of the overlap {:.3g}: {}",
+                     with_error(verdict.cross_gradient), verdict.speed,
+                     verdict.recovers ? "escapes at tau of order 1" : "escapes late, or never");
 }
 
 std::string escape_row(const EscapeAt& escape) {
@@ -62,8 +69,11 @@ Status study_weak_recovery(Session& session, const DynamicsPlan& given) {
   for (const experiment::DynamicsCase& one : plan.cases) {
     if (session.stop.requested()) break;
     const std::string name = case_words(plan, one.problem, false);
-    if (!json)
-      session.print(fmt::format("\n{}{}{}", name, name.empty() ? "" : "\n", escape_table().heading()));
+    if (!json) {
+      const RecoveryVerdict verdict = experiment::recovery_verdict(one.problem, options.start);
+      session.print(fmt::format("\n{}{}{}\n{}", name, name.empty() ? "" : "\n", verdict_words(verdict),
+                                escape_table().heading()));
+    }
     studies.push_back(experiment::study_weak_recovery(one.problem, options, [&](const EscapeAt& escape) {
       if (!json) session.print(escape_row(escape));
     }));

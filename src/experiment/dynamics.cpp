@@ -3,27 +3,28 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "dynamics_theory.hpp"
+#include "dynamics_ways.hpp"
 #include "qklab/core/choice.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/dynamics/tied_truncated.hpp"
-#include "qklab/lab/escape.hpp"
 #include "qklab/lab/teacher.hpp"
 
 namespace qklab::experiment {
 namespace {
 
-MethodRun follow_descent(const DynamicsProblem& problem, const DynamicsOptions& options);
-MethodRun follow_with_escapes(Method method, const DynamicsProblem& problem, const DynamicsOptions& options);
+std::vector<Way> follow_ways(Method method, const DynamicsProblem& problem, const DynamicsOptions& options,
+                             std::vector<lab::OnlineRun>& runs);
 
-/// The means over the runs of every time that one of them reached.
-std::vector<DynamicsPoint> mean_points(const std::vector<const lab::OnlineRun*>& runs);
-std::vector<MeanEscape> mean_escapes(const std::vector<const lab::OnlineRun*>& runs,
-                                     const std::vector<double>& thresholds);
+/// Means over the ways that did not diverge, or over all where all did.
+void average(const std::vector<Way>& ways, const std::vector<double>& thresholds, MethodRun& run);
+DynamicsPoint mean_point(const std::vector<DynamicsPoint>& points);
+MeanEscape mean_escape(const std::vector<lab::Escape>& escapes);
 
-lab::OnlineSgdOptions descent_options(const DynamicsProblem& problem, const DynamicsOptions& options);
+void refuse_step_noise(Method method, const DynamicsOptions& options);
 Problem teacher_problem(const DynamicsProblem& problem);
 
 /// The times asked for and others so close that escapes can be read off.
@@ -36,8 +37,11 @@ bool follow(const DynamicsProblem& problem, const std::vector<Method>& methods,
   for (Method method : methods) require_method(method, problem, options);
   for (Method method : methods) {
     const auto begin = std::chrono::steady_clock::now();
-    MethodRun run = method == Method::sgd ? follow_descent(problem, options)
-                                          : follow_with_escapes(method, problem, options);
+    MethodRun run;
+    run.method = method;
+    if (method == Method::truncated || method == Method::words) run.order = options.order;
+    average(follow_ways(method, problem, options, run.runs), options.thresholds, run);
+    if (!has_seeds(method)) run.seeds = 0;
     run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     report(run);
     if (options.stop.requested()) return false;
@@ -57,11 +61,24 @@ void require_method(Method method, const DynamicsProblem& problem, const Dynamic
                            "follows " + to_string(parametrization) + " students, not " +
                                to_string(problem.parametrization) + " ones");
   };
+  if (method != Method::sgd && !problem.model.centred) {
+    if (!problem.traceless) {
+      throw InvalidParameter("traceless", "false",
+                             "theories of uncentred scores need a teacher with Tr S0 of order sqrt d");
+    }
+    if (problem.parametrization == Parametrization::tied) {
+      throw InvalidParameter("centred", "false",
+                             "tied students have Tr S of order d and need centred scores");
+    }
+  }
   switch (method) {
     case Method::sgd:
       return;
+    case Method::words:
+      throw InvalidParameter("method", "words", "must be one of sgd, exact, truncated, flow, direct, untied");
     case Method::exact:
     case Method::truncated:
+      refuse_step_noise(method, options);
       needs(Parametrization::tied);
       if (!symmetric_sample_loss(problem.model)) {
         throw InvalidParameter("method", to_string(method),
@@ -69,8 +86,13 @@ void require_method(Method method, const DynamicsProblem& problem, const Dynamic
                                "tokens with centred scores");
       }
       return;
-    default:
-      throw InvalidParameter("method", to_string(method), "must be one of sgd, exact, truncated");
+    case Method::direct:
+      return needs(Parametrization::direct);
+    case Method::untied:
+      needs(Parametrization::untied);
+      return refuse_step_noise(method, options);
+    case Method::flow:
+      return refuse_step_noise(method, options);
   }
 }
 
@@ -122,97 +144,113 @@ Method parse_method(const std::string& name) {
 
 namespace {
 
-MethodRun follow_descent(const DynamicsProblem& problem, const DynamicsOptions& options) {
-  MethodRun run;
-  run.method = Method::sgd;
+std::vector<Way> follow_ways(Method method, const DynamicsProblem& problem, const DynamicsOptions& options,
+                             std::vector<lab::OnlineRun>& runs) {
+  if (method == Method::sgd) {
+    runs = lab::online_sgd_runs(
+        problem.model, [&](std::uint64_t seed) { return draw_teachers(problem, seed); },
+        descent_options(problem, options), options.first_seed, options.seeds);
+    std::vector<Way> ways;
+    for (const lab::OnlineRun& run : runs) ways.push_back(way_of(run));
+    return ways;
+  }
+  std::vector<Way> ways = theoretical_ways(method, problem, options, fine_times(options.times));
+  for (Way& way : ways) {
+    std::erase_if(way.points, [&](const DynamicsPoint& point) {
+      return !std::ranges::binary_search(options.times, point.time);
+    });
+  }
+  return ways;
+}
+
+void average(const std::vector<Way>& ways, const std::vector<double>& thresholds, MethodRun& run) {
+  std::vector<const Way*> kept;
   run.trusted_until = std::numeric_limits<double>::infinity();
-  run.runs = lab::online_sgd_runs(
-      problem.model, [&](std::uint64_t seed) { return draw_teachers(problem, seed); },
-      descent_options(problem, options), options.first_seed, options.seeds);
-  std::vector<const lab::OnlineRun*> complete;
-  for (const lab::OnlineRun& one : run.runs) {
-    run.teacher_self_overlap += one.teacher_self_overlap / options.seeds;
-    run.teacher_trace += one.teacher_trace / options.seeds;
-    if (is_answer(run.outcome)) run.outcome = one.outcome;
-    if (one.outcome == Outcome::diverged) {
+  for (const Way& way : ways) {
+    run.teacher_self_overlap += way.teacher_self_overlap / static_cast<double>(ways.size());
+    run.teacher_trace += way.teacher_trace / static_cast<double>(ways.size());
+    run.trusted_until = std::min(run.trusted_until, way.trusted_until);
+    if (is_answer(run.outcome)) run.outcome = way.outcome;
+    if (way.outcome == Outcome::diverged) {
       ++run.diverged;
     } else {
-      complete.push_back(&one);
+      kept.push_back(&way);
     }
   }
-  run.seeds = static_cast<int>(complete.size());
-  if (complete.empty()) {
-    for (const lab::OnlineRun& one : run.runs) complete.push_back(&one);
-  }
-  run.points = mean_points(complete);
-  run.escapes = mean_escapes(complete, options.thresholds);
-  return run;
-}
-
-MethodRun follow_with_escapes(Method method, const DynamicsProblem& problem, const DynamicsOptions& options) {
-  MethodRun run = follow_theory(method, problem, options, fine_times(options.times));
-  lab::EscapeWatch watch(options.thresholds, run.teacher_self_overlap, run.teacher_trace);
-  for (const DynamicsPoint& point : run.points) {
-    watch.see(point.time, point.overlap.value, point.self_overlap.value, point.trace.value);
-  }
-  const double samples_a_time = problem.dimension * options.batch / options.step;
-  for (const lab::Escape& escape : watch.escapes()) {
-    const bool escaped = std::isfinite(escape.time);
-    const double time = escaped ? escape.time : std::numeric_limits<double>::quiet_NaN();
-    run.escapes.push_back({escape.threshold, {time, 0}, {time * samples_a_time, 0}, escaped ? 1.0 : 0.0});
-  }
-  std::erase_if(run.points, [&](const DynamicsPoint& point) {
-    return !std::ranges::binary_search(options.times, point.time);
-  });
-  return run;
-}
-
-std::vector<DynamicsPoint> mean_points(const std::vector<const lab::OnlineRun*>& runs) {
+  run.seeds = static_cast<int>(kept.size());
+  if (kept.empty())
+    std::ranges::transform(ways, std::back_inserter(kept), [](const Way& way) { return &way; });
   std::size_t longest = 0;
-  for (const lab::OnlineRun* run : runs) longest = std::max(longest, run->points.size());
-  std::vector<DynamicsPoint> points;
+  for (const Way* way : kept) longest = std::max(longest, way->points.size());
   for (std::size_t i = 0; i < longest; ++i) {
-    std::vector<lab::OnlinePoint> at_time;
-    for (const lab::OnlineRun* run : runs) {
-      if (i < run->points.size()) at_time.push_back(run->points[i]);
+    std::vector<DynamicsPoint> at_time;
+    for (const Way* way : kept) {
+      if (i < way->points.size()) at_time.push_back(way->points[i]);
     }
-    const auto mean = [&](auto&& quantity) {
-      std::vector<double> values;
-      for (const lab::OnlinePoint& point : at_time) values.push_back(quantity(point));
-      return mean_and_error(values);
-    };
-    DynamicsPoint point;
-    point.time = at_time.front().time;
-    point.samples = at_time.front().samples;
-    point.overlap = mean([](const auto& p) { return p.overlap; });
-    point.self_overlap = mean([](const auto& p) { return p.self_overlap; });
-    point.trace = mean([](const auto& p) { return p.trace; });
-    point.alignment = mean([](const auto& p) { return p.alignment; });
-    point.centred_alignment = mean([](const auto& p) { return p.centred_alignment; });
-    point.loss = at_time.size() > 1 ? mean([](const auto& p) { return p.loss.value; }) : at_time.front().loss;
-    points.push_back(point);
+    run.points.push_back(mean_point(at_time));
   }
-  return points;
+  for (std::size_t k = 0; k < thresholds.size(); ++k) {
+    std::vector<lab::Escape> of_threshold;
+    for (const Way* way : kept) of_threshold.push_back(way->escapes[k]);
+    run.escapes.push_back(mean_escape(of_threshold));
+  }
 }
 
-std::vector<MeanEscape> mean_escapes(const std::vector<const lab::OnlineRun*>& runs,
-                                     const std::vector<double>& thresholds) {
-  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-  std::vector<MeanEscape> escapes;
-  for (std::size_t k = 0; k < thresholds.size(); ++k) {
-    std::vector<double> times;
-    std::vector<double> samples;
-    for (const lab::OnlineRun* run : runs) {
-      if (!std::isfinite(run->escapes[k].time)) continue;
-      times.push_back(run->escapes[k].time);
-      samples.push_back(run->escapes[k].samples);
-    }
-    const double share = static_cast<double>(times.size()) / static_cast<double>(runs.size());
-    escapes.push_back({thresholds[k], times.empty() ? Estimate{unknown, unknown} : mean_and_error(times),
-                       times.empty() ? Estimate{unknown, unknown} : mean_and_error(samples), share});
+DynamicsPoint mean_point(const std::vector<DynamicsPoint>& points) {
+  if (points.size() == 1) return points.front();
+  DynamicsPoint mean{points.front().time, points.front().samples, {}, {}, {}, {}, {}, {}, {}};
+  for (Estimate DynamicsPoint::*quantity :
+       {&DynamicsPoint::overlap, &DynamicsPoint::self_overlap, &DynamicsPoint::trace,
+        &DynamicsPoint::score_mean, &DynamicsPoint::alignment, &DynamicsPoint::centred_alignment,
+        &DynamicsPoint::loss}) {
+    std::vector<double> values;
+    for (const DynamicsPoint& point : points) values.push_back((point.*quantity).value);
+    mean.*quantity = mean_and_error(values);
   }
-  return escapes;
+  return mean;
 }
+
+MeanEscape mean_escape(const std::vector<lab::Escape>& escapes) {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> times;
+  std::vector<double> samples;
+  for (const lab::Escape& escape : escapes) {
+    if (!std::isfinite(escape.time)) continue;
+    times.push_back(escape.time);
+    samples.push_back(escape.samples);
+  }
+  const double share = static_cast<double>(times.size()) / static_cast<double>(escapes.size());
+  return {escapes.front().threshold, times.empty() ? Estimate{unknown, unknown} : mean_and_error(times),
+          times.empty() ? Estimate{unknown, unknown} : mean_and_error(samples), share};
+}
+
+void refuse_step_noise(Method method, const DynamicsOptions& options) {
+  if (!options.step_noise) return;
+  throw InvalidParameter("method", to_string(method),
+                         "knows no noise of finite steps: it is the flow at vanishing step size");
+}
+
+Problem teacher_problem(const DynamicsProblem& problem) {
+  Problem result;
+  result.teacher = problem.teacher;
+  result.dimension = problem.dimension;
+  return result;
+}
+
+std::vector<double> fine_times(const std::vector<double>& times) {
+  constexpr double shortest = 1e-3;
+  constexpr double spacing = 1.05;
+  const double end = times.back();
+  std::vector<double> fine = times;
+  fine.push_back(0);
+  for (double time = shortest * end; time < end; time *= spacing) fine.push_back(time);
+  std::ranges::sort(fine);
+  const auto repeated = std::ranges::unique(fine);
+  fine.erase(repeated.begin(), repeated.end());
+  return fine;
+}
+
+}  // namespace
 
 lab::OnlineSgdOptions descent_options(const DynamicsProblem& problem, const DynamicsOptions& options) {
   lab::OnlineSgdOptions descent;
@@ -232,25 +270,4 @@ lab::OnlineSgdOptions descent_options(const DynamicsProblem& problem, const Dyna
   return descent;
 }
 
-Problem teacher_problem(const DynamicsProblem& problem) {
-  Problem result;
-  result.teacher = problem.teacher;
-  result.dimension = problem.dimension;
-  return result;
-}
-
-std::vector<double> fine_times(const std::vector<double>& times) {
-  constexpr double shortest = 1e-4;
-  constexpr double spacing = 1.01;
-  const double end = times.back();
-  std::vector<double> fine = times;
-  fine.push_back(0);
-  for (double time = shortest * end; time < end; time *= spacing) fine.push_back(time);
-  std::ranges::sort(fine);
-  const auto repeated = std::ranges::unique(fine);
-  fine.erase(repeated.begin(), repeated.end());
-  return fine;
-}
-
-}  // namespace
 }  // namespace qklab::experiment

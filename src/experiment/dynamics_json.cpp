@@ -60,6 +60,9 @@ Json to_json(const DynamicsProblem& problem, const DynamicsOptions& options, con
   put_series(json, "overlap", run.points, &DynamicsPoint::overlap, with_errors);
   put_series(json, "self_overlap", run.points, &DynamicsPoint::self_overlap, with_errors);
   put_series(json, "trace", run.points, &DynamicsPoint::trace, with_errors);
+  if (!problem.model.centred) {
+    put_series(json, "score_mean", run.points, &DynamicsPoint::score_mean, with_errors);
+  }
   put_series(json, "alignment", run.points, &DynamicsPoint::alignment, with_errors);
   put_series(json, "centred_alignment", run.points, &DynamicsPoint::centred_alignment, with_errors);
   put_series(json, "loss", run.points, &DynamicsPoint::loss, true);

@@ -1,42 +1,9 @@
 #include "dynamics_theory.hpp"
 
 #include <algorithm>
-
-#include "qklab/core/error.hpp"
-#include "qklab/dynamics/tied_flow.hpp"
-#include "qklab/dynamics/tied_truncated.hpp"
-#include "qklab/lab/escape.hpp"
+#include <array>
 
 namespace qklab::experiment {
-namespace {
-
-dynamics::SymmetricLoss symmetric_loss(const DynamicsProblem& problem, const DiscreteLaw& teacher) {
-  return {*symmetric_sample_loss(problem.model), moment(teacher, 2)};
-}
-
-/// Points of a trajectory, with the constant that noise on the labels adds to the loss.
-std::vector<DynamicsPoint> points_of(const dynamics::Trajectory& trajectory, const DynamicsProblem& problem,
-                                     const DynamicsOptions& options, double q0, double t0) {
-  const double noise = problem.model.noise_out * problem.model.output_count();
-  const double d = problem.dimension;
-  std::vector<DynamicsPoint> points;
-  for (const dynamics::TrajectoryPoint& from : trajectory.points) {
-    DynamicsPoint point;
-    point.time = from.time;
-    point.samples = from.time * d * options.batch / options.step;
-    point.overlap = from.overlap;
-    point.self_overlap = from.self_overlap;
-    point.trace = from.trace;
-    point.alignment = from.alignment;
-    point.centred_alignment.value =
-        lab::centred_alignment(from.overlap.value, from.self_overlap.value, from.trace.value, q0, t0);
-    point.loss = {from.loss.value + noise, from.loss.se};
-    points.push_back(point);
-  }
-  return points;
-}
-
-}  // namespace
 
 std::optional<dynamics::SampleLoss> symmetric_sample_loss(const AttentionIndexedModel& model) {
   using Entries = dynamics::SampleLoss::Entries;
@@ -65,31 +32,6 @@ std::optional<dynamics::SampleLoss> symmetric_sample_loss(const AttentionIndexed
     return loss;
   }
   return std::nullopt;
-}
-
-MethodRun follow_theory(Method method, const DynamicsProblem& problem, const DynamicsOptions& options,
-                        const std::vector<double>& times) {
-  DiscreteLaw teacher = teacher_nodes(problem);
-  const double q0 = moment(teacher, 2);
-  const double t0 = moment(teacher, 1);
-  MethodRun run;
-  run.method = method;
-  run.teacher_self_overlap = q0;
-  run.teacher_trace = t0;
-  if (method == Method::truncated) {
-    run.order = options.order;
-    teacher = dynamics::truncated_law(teacher, options.order);
-  }
-  const dynamics::SymmetricLoss loss = symmetric_loss(problem, teacher);
-  dynamics::FlowOptions flow;
-  flow.weight_decay = options.weight_decay;
-  flow.stop = options.stop;
-  const dynamics::Trajectory trajectory =
-      dynamics::tied_flow(loss, teacher, {options.start, problem.kappa}, times, flow);
-  run.points = points_of(trajectory, problem, options, q0, t0);
-  run.outcome = trajectory.outcome;
-  run.trusted_until = trajectory.trusted_until;
-  return run;
 }
 
 }  // namespace qklab::experiment

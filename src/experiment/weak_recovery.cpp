@@ -6,9 +6,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "dynamics_ways.hpp"
 #include "json_parts.hpp"
 #include "qklab/core/choice.hpp"
 #include "qklab/core/error.hpp"
+#include "qklab/dynamics/weak_recovery.hpp"
 
 namespace qklab::experiment {
 namespace {
@@ -28,6 +30,7 @@ WeakRecoveryStudy study_weak_recovery(const DynamicsProblem& problem, const Weak
                                       const std::function<void(const EscapeAt&)>& report) {
   require(options);
   WeakRecoveryStudy study;
+  study.verdict = recovery_verdict(problem, options.start);
   std::vector<int> dimensions;
   std::vector<Estimate> samples;
   for (int dimension : options.dimensions) {
@@ -50,6 +53,22 @@ WeakRecoveryStudy study_weak_recovery(const DynamicsProblem& problem, const Weak
   }
   if (dimensions.size() > 1) study.fits = fit_escape_samples(dimensions, samples);
   return study;
+}
+
+RecoveryVerdict recovery_verdict(const DynamicsProblem& problem, double start) {
+  const dynamics::PopulationLoss loss(problem.model);
+  const int heads = problem.model.heads;
+  Eigen::VectorXd trace = Eigen::VectorXd::Zero(heads);
+  if (problem.parametrization == Parametrization::tied) trace.setConstant(start);
+  if (problem.parametrization == Parametrization::untied) trace.setConstant(2 * start);
+  const dynamics::WeakRecovery found = dynamics::weak_recovery(
+      loss, mean_start(problem, start, lab::DirectStart::gaussian), problem.parametrization, trace);
+  Eigen::Index student = 0;
+  Eigen::Index teacher = 0;
+  found.cross_gradient.cwiseAbs().maxCoeff(&student, &teacher);
+  return {{found.cross_gradient(student, teacher), found.se(student, teacher)},
+          found.speed(student, teacher),
+          found.recovers};
 }
 
 std::vector<ScalingFit> fit_escape_samples(const std::vector<int>& dimensions,
@@ -76,6 +95,9 @@ Json to_json(const DynamicsProblem& problem, const WeakRecoveryOptions& options,
   json["start"] = options.start;
   json["step_noise"] = options.step_noise;
   json["step_rule"] = to_string(options.rule);
+  put(json, "cross_gradient", study.verdict.cross_gradient);
+  json["speed"] = study.verdict.speed;
+  json["recovers"] = study.verdict.recovers;
   json["escapes"] = Json::array();
   for (const EscapeAt& escape : study.escapes) {
     Json one{{"dimension", escape.dimension}};

@@ -119,6 +119,81 @@ TEST(Dynamics, JsonHoldsWhatWasMeasured) {
   EXPECT_EQ(to_json(softmax_problem(), options, runs[0])["eigenvalues"][1][2].size(), 60U);
 }
 
+TEST(Dynamics, FlowOfMatricesIsTheExactSolutionOfItsSize) {
+  // Fluctuations of one start and one teacher are of order 1/d: three seeds at d = 40.
+  DynamicsProblem problem;
+  problem.dimension = 40;
+  problem.model = attention_indexed_model(Architecture::h1);
+  DynamicsOptions options = short_options();
+  options.times = {0, 0.25, 0.5};
+  const auto runs = followed(problem, {Method::flow, Method::exact}, options);
+  EXPECT_EQ(runs[0].seeds, 3);
+  for (int i = 0; i < 3; ++i) {
+    const DynamicsPoint& matrices = runs[0].points[i];
+    const DynamicsPoint& limit = runs[1].points[i];
+    EXPECT_NEAR(matrices.overlap.value, limit.overlap.value, 4 * matrices.overlap.se + 0.03);
+    EXPECT_NEAR(matrices.self_overlap.value, limit.self_overlap.value, 4 * matrices.self_overlap.se + 0.03);
+    EXPECT_NEAR(matrices.loss.value, limit.loss.value, 4 * matrices.loss.se + 0.03);
+  }
+}
+
+TEST(Dynamics, DirectStudentsFollowTheirEquations) {
+  set_thread_budget(0);
+  DynamicsProblem problem;
+  problem.dimension = 40;
+  problem.model = attention_indexed_model(Architecture::h1);
+  problem.parametrization = Parametrization::direct;
+  DynamicsOptions options = short_options();
+  options.times = {0, 0.25, 0.5};
+  for (lab::DirectStart start : {lab::DirectStart::gaussian, lab::DirectStart::product}) {
+    options.direct_start = start;
+    options.step_noise = true;
+    const MethodRun descent = followed(problem, {Method::sgd}, options).front();
+    const MethodRun limit = followed(problem, {Method::direct}, options).front();
+    options.step_noise = false;
+    const MethodRun matrices = followed(problem, {Method::flow}, options).front();
+    const MethodRun without_noise = followed(problem, {Method::direct}, options).front();
+    for (int i = 0; i < 3; ++i) {
+      const Estimate m = descent.points[i].overlap;
+      const Estimate q = descent.points[i].self_overlap;
+      EXPECT_NEAR(m.value, limit.points[i].overlap.value, 4 * m.se + 0.03) << i;
+      EXPECT_NEAR(q.value, limit.points[i].self_overlap.value, 4 * q.se + 0.03) << i;
+      const Estimate flowing = matrices.points[i].overlap;
+      EXPECT_NEAR(flowing.value, without_noise.points[i].overlap.value, 4 * flowing.se + 0.03) << i;
+    }
+    // The noise of the steps alone makes q larger.
+    EXPECT_GT(limit.points[1].self_overlap.value, without_noise.points[1].self_overlap.value);
+  }
+}
+
+TEST(Dynamics, UntiedStudentsLearnFromTheCriticalManifold) {
+  // Second Hermite polynomial of one token and labels with a linear part: |mu*| is sqrt(v0 - 3 v) for a small
+  // start, v = start^2/kappa and v0 = 2 Q0, and the overlap takes the sign of mu* (10.72).
+  set_thread_budget(0);
+  AttentionIndexedOptions asked;
+  asked.centred = false;
+  asked.tokens = 1;
+  DynamicsProblem problem;
+  problem.model = attention_indexed_model(Architecture::h2, asked);
+  problem.model.series = {0, std::sqrt(0.5), 0};
+  problem.model.teacher_series = {1, std::sqrt(0.5), 0};
+  problem.parametrization = Parametrization::untied;
+  problem.traceless = true;
+  problem.dimension = 40;
+  DynamicsOptions options = short_options();
+  options.times = {0, 0.3};
+  options.seeds = 1;
+  const MethodRun run = followed(problem, {Method::untied}, options).front();
+  const double v0 = 2 * run.teacher_self_overlap;
+  const DynamicsPoint& start = run.points.front();
+  EXPECT_NEAR(std::abs(start.score_mean.value), std::sqrt(v0 - 3 * 0.09), 0.1);
+  EXPECT_GT(run.points.back().overlap.value * run.points.back().score_mean.value, 0.1);
+
+  problem.traceless = false;
+  EXPECT_NE(test::message_of([&] { require_method(Method::untied, problem, options); }).find("traceless"),
+            std::string::npos);
+}
+
 TEST(Dynamics, RefusesMethodsThatDoNotKnowTheProblem) {
   DynamicsProblem problem = softmax_problem();
   problem.parametrization = Parametrization::direct;

@@ -96,6 +96,39 @@ TEST(WeakRecovery, SoftmaxEscapesAtASquareOfTheDimension) {
   EXPECT_EQ(json["fits"][2]["law"], "A d^x");
 }
 
+TEST(WeakRecovery, VerdictIsThatOfTheCrossGradient) {
+  DynamicsProblem problem;
+  // h2 of one pair: Phi = 3 q^2 + 3 Q0^2 - 2 q Q0 - 4 m^2 + const, so that g = Phi_m = -8 m: nothing for a
+  // symmetric start, and -8 t1 t0 for a tied one that meets a positive semidefinite teacher.
+  problem.model = attention_indexed_model(Architecture::h2);
+  const double t0 = std::sqrt(0.5);
+  const RecoveryVerdict tied = recovery_verdict(problem, 0.3);
+  EXPECT_TRUE(tied.recovers);
+  EXPECT_NEAR(tied.cross_gradient.value, -8 * 0.3 * t0, 1e-8);
+  problem.parametrization = Parametrization::direct;
+  const RecoveryVerdict direct = recovery_verdict(problem, 0.3);
+  EXPECT_FALSE(direct.recovers);
+  EXPECT_NEAR(direct.cross_gradient.value, 0, 1e-8);
+  problem.model = attention_indexed_model(Architecture::softmax);
+  EXPECT_TRUE(recovery_verdict(problem, 0.3).recovers);
+}
+
+TEST(WeakRecovery, UntiedVerdictDependsOnTheSizeOfTheStart) {
+  // Second Hermite polynomial, labels with a linear part, one token: mu* differs from 0 while 3 v < v0, where
+  // v = start^2/kappa and v0 = 2 Q0 are the variances of scores (10.72).
+  AttentionIndexedOptions asked;
+  asked.centred = false;
+  asked.tokens = 1;
+  DynamicsProblem problem;
+  problem.model = attention_indexed_model(Architecture::h2, asked);
+  problem.model.series = {0, std::sqrt(0.5), 0};
+  problem.model.teacher_series = {1, std::sqrt(0.5), 0};
+  problem.parametrization = Parametrization::untied;
+  problem.traceless = true;
+  EXPECT_TRUE(recovery_verdict(problem, 0.3).recovers);
+  EXPECT_FALSE(recovery_verdict(problem, 1.2).recovers);
+}
+
 TEST(WeakRecovery, GivesUpInTime) {
   set_thread_budget(0);
   DynamicsProblem problem;

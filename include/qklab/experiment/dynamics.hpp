@@ -61,6 +61,7 @@ struct DynamicsPoint {
   Estimate overlap;            ///< m
   Estimate self_overlap;       ///< q
   Estimate trace;              ///< t1
+  Estimate score_mean;         ///< mu = Tr S/sqrt d; on the critical manifold where the method puts it there
   Estimate alignment;          ///< m/sqrt(q Q0)
   Estimate centred_alignment;  ///< (m - t1 t0)/sqrt((q - t1^2)(Q0 - t0^2))
   Estimate loss;               ///< Phi of theories, mean over fresh samples of runs

@@ -51,11 +51,24 @@ struct ScalingFit {
   double aic = 0;   ///< chi2 + 2 (number of fitted parameters): the lowest is the best supported
 };
 
+/// What the cross-gradient at the start says before anything is simulated (docs/theory section 10.7).
+struct RecoveryVerdict {
+  Estimate cross_gradient;  ///< g: d grad_S Phi = ... + g S0; the largest over pairs of student and teacher
+  double speed = 0;         ///< d/dtau of Tr(S S0)/d of a traceless teacher, of that pair
+  bool recovers = false;    ///< at tau of order 1, n of order d^2/nu; else later, or never
+};
+
 struct WeakRecoveryStudy {
+  RecoveryVerdict verdict;
   std::vector<EscapeAt> escapes;  ///< one a dimension
   std::vector<ScalingFit> fits;   ///< of the dimensions at which every run escaped; empty if fewer than two
   Outcome outcome = Outcome::converged;
 };
+
+/// At the mean order parameters of a start of size `start` (as in DynamicsOptions; a direct student starts
+/// gaussian). Uncentred scores: at the critical mu that descent reaches from |mu| = start/sqrt p, p the
+/// width.
+RecoveryVerdict recovery_verdict(const DynamicsProblem& problem, double start);
 
 /// Runs online descent at each dimension until it escapes and fits how the samples it took grow with d.
 /// `report` sees each dimension when it is complete. Throws InvalidParameter when something is out of range.
