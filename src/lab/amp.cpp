@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
+#include <utility>
 
 #include "amp_damping.hpp"
 #include "amp_denoiser.hpp"
 #include "amp_output.hpp"
 #include "amp_pass.hpp"
+#include "matrix_student.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/lab/measure.hpp"
 
@@ -16,11 +19,15 @@ namespace {
 /// The susceptibility of a student that does not move: the limit V -> 0 of the proximal map.
 constexpr double vanishing = 1e-40;
 
-Sectors start_susceptibility(const Problem& problem);
-Sectors positive(const Sectors& susceptibility, const Sectors& pattern);
-double relative_change(double from, double to);
-double relative_change(const Matrix& from, const Matrix& to);
-AmpIteration record(const Problem& problem, const Matrix& teacher, const Matrix& student);
+template <class Real>
+double reachable(double tolerance);
+AmpTrajectory start(const Problem& problem);
+AmpTrajectory ended(AmpTrajectory path, Outcome outcome);
+Sectors mixed(double damping, const Sectors& last, const Sectors& next);
+double change(const Sectors& from, const Sectors& to);
+double change(const Matrix& from, const Matrix& to);
+AmpIteration observed(const Problem& problem, const Matrix& teacher, const AmpTrajectory& path,
+                      const AmpAnswer& answer);
 
 }  // namespace
 
@@ -28,68 +35,47 @@ template <class Real>
 AmpTrajectory iterate_amp(const Dataset<Real>& data, const Problem& problem, const Matrix& teacher,
                           const AmpOptions& options) {
   require_message_passing(problem);
-  checked(options);
+  const double tolerance = reachable<Real>(checked(options).tolerance);
   AmpPass<Real> pass(data, problem, erm_output(problem));
   const std::unique_ptr<AmpDenoiser> denoise = erm_denoiser(problem);
-  const auto d = problem.dimension;
-  AmpTrajectory result{{}, Matrix::Zero(d, d), start_susceptibility(problem), Outcome::iteration_limit};
-  AmpDamping damping(options.damping);
+  AmpTrajectory path = start(problem);
+  AmpDamping damping(options.damping, options.damp_when_needed);
   for (int t = 0; t < options.max_iterations; ++t) {
-    Matrix& s = result.student;
-    Sectors& v = result.susceptibility;
-    AmpIteration now = record(problem, teacher, s);
-    const AmpAnswer answer = pass(s, v, damping.current());
-    const AmpStudent next = (*denoise)(answer.field, answer.hats);
-    const Sectors next_v = positive(next.susceptibility, v);
+    const AmpAnswer answer = pass(path.student, path.susceptibility, damping.current());
+    AmpStudent next = (*denoise)(answer.field, answer.hats);
+    next.susceptibility = mixed(damping.current(), path.susceptibility, next.susceptibility);
 
+    AmpIteration now = observed(problem, teacher, path, answer);
     now.iteration = t;
-    now.susceptibility = v;
-    now.overlap_hat = overlap(answer.field, teacher) / overlap(teacher, teacher);
-    now.self_overlap_hat = answer.hats.self_overlap;
-    now.susceptibility_hat = answer.hats.susceptibility;
-    now.train_loss = answer.loss / (static_cast<double>(d) * d);
-    now.residual = relative_change(s, next.matrix);
     now.damping = damping.current();
-    now.competing = answer.competing;
-    now.unconverged = answer.unconverged;
+    now.residual = change(path.student, next.matrix) / (1 - now.damping);
     if (options.iterate_samples > 0) {
-      now.test_error = measure_test_error(problem, teacher, s, options.iterate_samples, data.seed);
+      now.test_error = measure_test_error(problem, teacher, path.student, options.iterate_samples, data.seed);
     }
-    result.iterations.push_back(now);
+    const double moved = std::max(now.residual, change(path.susceptibility, next.susceptibility));
+    path.iterations.push_back(now);
+    path.student = std::move(next.matrix);
+    path.susceptibility = next.susceptibility;
     if (options.progress) {
       options.progress({"message passing", t + 1.0, static_cast<double>(options.max_iterations)});
     }
-    const double moved = std::max(relative_change(v.symmetric, next_v.symmetric),
-                                  relative_change(v.antisymmetric, next_v.antisymmetric));
-    if (!std::isfinite(now.residual) || !std::isfinite(moved)) {
-      result.outcome = Outcome::diverged;
-      break;
+    if (!std::isfinite(moved)) return ended(std::move(path), Outcome::diverged);
+    if (moved <= tolerance) {
+      const bool is_zero = path.student.isZero(0);
+      return ended(std::move(path), is_zero ? Outcome::zero_solution : Outcome::converged);
     }
-    if (std::max(now.residual, moved) <= options.tolerance) {
-      result.outcome = next.matrix.isZero(0) ? Outcome::zero_solution : Outcome::converged;
-      s = next.matrix;
-      v = next_v;
-      break;
-    }
-    if (options.stop.requested()) {
-      result.outcome = Outcome::interrupted;
-      break;
-    }
-    if (!damping.follow(now.residual)) {
-      result.outcome = Outcome::stagnated;
-      break;
-    }
-    const double kept = damping.current();
-    s = kept * s + (1 - kept) * next.matrix;
-    v = {kept * v.symmetric + (1 - kept) * next_v.symmetric,
-         kept * v.antisymmetric + (1 - kept) * next_v.antisymmetric};
+    if (options.stop.requested()) return ended(std::move(path), Outcome::interrupted);
+    if (!damping.follow(now.residual)) return ended(std::move(path), Outcome::stagnated);
   }
-  return result;
+  return ended(std::move(path), Outcome::iteration_limit);
 }
 
 AmpOptions checked(AmpOptions options) {
   if (!(options.tolerance > 0) || !std::isfinite(options.tolerance)) {
     throw InvalidParameter("tolerance", options.tolerance, "must be > 0 and finite");
+  }
+  if (!(options.damping >= 0 && options.damping < 1)) {
+    throw InvalidParameter("damping", options.damping, "must be in [0, 1)");
   }
   if (options.max_iterations < 1) {
     throw InvalidParameter("max_iterations", options.max_iterations, "must be >= 1");
@@ -115,38 +101,61 @@ void require_message_passing(const Problem& problem) {
 
 namespace {
 
-/// V = Q0, that of a student of which only the size is known.
-Sectors start_susceptibility(const Problem& problem) {
+template <class Real>
+double reachable(double tolerance) {
+  return std::is_same_v<Real, float> ? std::max(tolerance, 5e-6) : tolerance;
+}
+
+/// S = 0 and V = Q0, that of a student of which only the size is known.
+AmpTrajectory start(const Problem& problem) {
+  const int d = problem.dimension;
   const double q0 = teacher_self_overlap(problem);
-  const bool ordered = problem.parametrization == Parametrization::untied && problem.tokens > 1;
-  return {q0, ordered ? q0 : 0};
+  const bool ordered = matrix_layout(problem) == ScoreLayout::full;
+  return {{}, Matrix::Zero(d, d), {q0, ordered ? q0 : 0}, Outcome::stagnated};
+}
+
+AmpTrajectory ended(AmpTrajectory path, Outcome outcome) {
+  path.outcome = outcome;
+  return path;
 }
 
 /// A sector that the student has keeps a V > 0.
-Sectors positive(const Sectors& susceptibility, const Sectors& pattern) {
-  return {std::max(susceptibility.symmetric, vanishing),
-          pattern.antisymmetric > 0 ? std::max(susceptibility.antisymmetric, vanishing) : 0};
+Sectors mixed(double damping, const Sectors& last, const Sectors& next) {
+  const auto mix = [damping](double from, double to) {
+    return from > 0 ? std::max(damping * from + (1 - damping) * to, vanishing) : 0;
+  };
+  return {mix(last.symmetric, next.symmetric), mix(last.antisymmetric, next.antisymmetric)};
 }
 
-double relative_change(double from, double to) {
-  return from == to ? 0 : std::abs(to - from) / std::max(std::abs(from), std::abs(to));
+double change(const Sectors& from, const Sectors& to) {
+  const auto relative = [](double a, double b) { return a == b ? 0 : std::abs(b - a) / std::max(a, b); };
+  return std::max(relative(from.symmetric, to.symmetric), relative(from.antisymmetric, to.antisymmetric));
 }
 
-double relative_change(const Matrix& from, const Matrix& to) {
-  const double change = (to - from).norm();
-  return change == 0 ? 0 : change / std::max(to.norm(), from.norm());
+double change(const Matrix& from, const Matrix& to) {
+  const double difference = (to - from).norm();
+  return difference == 0 ? 0 : difference / std::max(to.norm(), from.norm());
 }
 
-AmpIteration record(const Problem& problem, const Matrix& teacher, const Matrix& student) {
+AmpIteration observed(const Problem& problem, const Matrix& teacher, const AmpTrajectory& path,
+                      const AmpAnswer& answer) {
+  const Matrix& s = path.student;
+  const double d = problem.dimension;
   AmpIteration now;
-  now.overlap = overlap(student, teacher);
-  if (problem.parametrization != Parametrization::untied) {
-    now.self_overlap = {overlap(student, student), 0};
-    return now;
+  now.overlap = overlap(s, teacher);
+  now.self_overlap = {overlap(s, s), 0};
+  if (matrix_layout(problem) == ScoreLayout::full) {
+    const Matrix symmetric = symmetric_part(s);
+    const Matrix antisymmetric = s - symmetric;
+    now.self_overlap = {overlap(symmetric, symmetric), overlap(antisymmetric, antisymmetric)};
   }
-  const Matrix symmetric = symmetric_part(student);
-  const Matrix antisymmetric = student - symmetric;
-  now.self_overlap = {overlap(symmetric, symmetric), overlap(antisymmetric, antisymmetric)};
+  now.susceptibility = path.susceptibility;
+  now.overlap_hat = overlap(answer.field, teacher) / overlap(teacher, teacher);
+  now.self_overlap_hat = answer.hats.self_overlap;
+  now.susceptibility_hat = answer.hats.susceptibility;
+  now.train_loss = answer.loss / (d * d);
+  now.competing = answer.competing;
+  now.unconverged = answer.unconverged;
   return now;
 }
 

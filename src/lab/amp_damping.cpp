@@ -1,21 +1,23 @@
 #include "amp_damping.hpp"
 
+#include <algorithm>
+
 namespace qklab::lab {
 
-bool AmpDamping::follow(double residual) {
-  constexpr double patience = 15;  // iterations, in units of what damping slows them by
+bool AmpDamping::follow(double change) {
+  constexpr double patience = 10;  // iterations, in units of what damping slows them by
   constexpr double progress = 0.9;
-  constexpr double most = 0.95;
-  if (residual < progress * lowest_) {
-    lowest_ = residual;
+  constexpr double increment = 0.2;
+  constexpr double most = 0.9;
+  if (change < progress * lowest_) {
+    lowest_ = change;
     waited_ = 0;
     return true;
   }
   if (++waited_ < patience / (1 - current_)) return true;
-  if (!allowed_ || current_ > most) return false;
-  current_ = (1 + current_) / 2;
+  if (!when_needed_ || current_ >= most) return false;
+  current_ = std::min(current_ + increment, most);
   waited_ = 0;
-  lowest_ = residual;
   return true;
 }
 

@@ -22,14 +22,15 @@ struct Sectors {
 
 struct AmpOptions {
   Precision precision = Precision::f64;
-  /// Converged when S and V change by less than this, relative to themselves, in an undamped step. In f32
-  /// rounding leaves about 1e-6.
+  /// Converged when S and V change by less than this, relative to themselves, in a step. In f32, where
+  /// rounding leaves about 1e-6, it is 5e-6 at least.
   double tolerance = 1e-9;
   int max_iterations = 1000;
-  bool damping = true;          ///< mix old and new iterates once the undamped residual does not fall
-  long test_samples = 20000;    ///< fresh samples for the measured test error of the last iterate
-  long iterate_samples = 0;     ///< fresh samples for the test error of every iterate; 0: not measured
-  ProgressCallback progress{};  ///< stages "data" and "message passing", the latter in iterations
+  double damping = 0;            ///< at least, in [0, 1): the share of the last residuals that is kept
+  bool damp_when_needed = true;  ///< more damping once the change of S does not fall any more
+  long test_samples = 20000;     ///< fresh samples for the measured test error of the last iterate
+  long iterate_samples = 0;      ///< fresh samples for the test error of every iterate; 0: not measured
+  ProgressCallback progress{};   ///< stages "data" and "message passing", the latter in iterations
   StopToken stop{};
 };
 
@@ -48,11 +49,12 @@ struct AmpIteration {
   Sectors self_overlap_hat;    ///< qhat
   Sectors susceptibility_hat;  ///< Vhat
   double train_loss = 0;       ///< (1/d^2) sum of losses at the proximal points; at S where it converged
-  double residual = 0;         ///< |F(S) - S|_F/|F(S)|_F, F the undamped step
-  double damping = 0;          ///< S^(t+1) = damping S^t + (1 - damping) F(S^t)
-  double competing = 0;        ///< fraction of proximal problems with several minima
-  double unconverged = 0;      ///< fraction of proximal problems that did not reach their tolerance
-  Estimate test_error{};       ///< of S^t, where asked for
+  /// |S^(t+1) - S^t|_F/|S^(t+1)|_F over 1 - damping, so that no damping makes it small.
+  double residual = 0;
+  double damping = 0;      ///< share of the last residuals kept in this iteration (docs/theory section 9.4)
+  double competing = 0;    ///< fraction of proximal problems with several minima
+  double unconverged = 0;  ///< fraction of proximal problems that did not reach their tolerance
+  Estimate test_error{};   ///< of S^t, where asked for
 };
 
 /// The way of message passing on one data set, and where it ended.
