@@ -11,6 +11,10 @@
 extern "C" {
 void dsyevd_(const char* job, const char* triangle, const int* n, double* a, const int* lda,
              double* eigenvalues, double* work, const int* lwork, int* iwork, const int* liwork, int* info);
+void dsyevr_(const char* job, const char* range, const char* triangle, const int* n, double* a,
+             const int* lda, const double* lowest, const double* highest, const int* first, const int* last,
+             const double* tolerance, int* found, double* eigenvalues, double* vectors, const int* ldz,
+             int* support, double* work, const int* lwork, int* iwork, const int* liwork, int* info);
 void dgesdd_(const char* job, const int* rows, const int* columns, double* a, const int* lda, double* s,
              double* u, const int* ldu, double* vt, const int* ldvt, double* work, const int* lwork,
              int* iwork, int* info);
@@ -20,6 +24,9 @@ namespace qklab::lab {
 namespace {
 
 void require_finite(const Matrix& matrix, const char* what);
+
+/// The same by relatively robust representations (LAPACK dsyevr), where divide and conquer failed.
+Modes modes_by_representations(const Matrix& matrix);
 
 }  // namespace
 
@@ -53,8 +60,7 @@ Modes symmetric_modes(const Matrix& matrix) {
   int info = 0;
   dsyevd_("V", "L", &n, modes.vectors.data(), &n, modes.values.data(), work.data(), &lwork, iwork.data(),
           &liwork, &info);
-  if (info != 0) throw Error("eigenvalues: LAPACK dsyevd did not converge");
-  return modes;
+  return info == 0 ? modes : modes_by_representations(matrix);
 }
 
 std::vector<double> singular_values(const Matrix& matrix) {
@@ -110,6 +116,26 @@ namespace {
 
 void require_finite(const Matrix& matrix, const char* what) {
   if (!matrix.allFinite()) throw Error(std::string(what) + ": the matrix holds entries that are not finite");
+}
+
+Modes modes_by_representations(const Matrix& matrix) {
+  const int n = static_cast<int>(matrix.rows());
+  Matrix overwritten = matrix;
+  Modes modes{std::vector<double>(static_cast<std::size_t>(n)), Eigen::MatrixXd(n, n)};
+  std::vector<int> support(2 * modes.values.size());
+  const int lwork = 64 * n;
+  std::vector<double> work(static_cast<std::size_t>(lwork));
+  const int liwork = 10 * n;
+  std::vector<int> iwork(static_cast<std::size_t>(liwork));
+  const double unused = 0;
+  const int none = 0;
+  int found = 0;
+  int info = 0;
+  dsyevr_("V", "A", "L", &n, overwritten.data(), &n, &unused, &unused, &none, &none, &unused, &found,
+          modes.values.data(), modes.vectors.data(), &n, support.data(), work.data(), &lwork, iwork.data(),
+          &liwork, &info);
+  if (info != 0 || found != n) throw Error("eigenvalues: LAPACK dsyevd and dsyevr did not converge");
+  return modes;
 }
 
 }  // namespace

@@ -24,8 +24,8 @@ struct Modes {
   Eigen::MatrixXd vectors;
 };
 
-/// The modes of a symmetric matrix (LAPACK dsyevd). Throws Error when an entry is not finite or LAPACK does
-/// not converge.
+/// The modes of a symmetric matrix (LAPACK dsyevd, dsyevr where that fails). Throws Error when an entry is
+/// not finite or neither converges.
 Modes symmetric_modes(const Matrix& matrix);
 
 /// The singular values of a square matrix, ascending (LAPACK dgesdd). Throws like symmetric_modes().
