@@ -24,6 +24,7 @@ double reachable(double tolerance);
 AmpTrajectory start(const Problem& problem);
 AmpTrajectory ended(AmpTrajectory path, Outcome outcome);
 Sectors mixed(double damping, const Sectors& last, const Sectors& next);
+bool is_usable(const AmpAnswer& answer);
 double change(const Sectors& from, const Sectors& to);
 double change(const Matrix& from, const Matrix& to);
 AmpIteration observed(const Problem& problem, const Matrix& teacher, const AmpTrajectory& path,
@@ -42,6 +43,7 @@ AmpTrajectory iterate_amp(const Dataset<Real>& data, const Problem& problem, con
   AmpDamping damping(options.damping, options.damp_when_needed);
   for (int t = 0; t < options.max_iterations; ++t) {
     const AmpAnswer answer = pass(path.student, path.susceptibility, damping.current());
+    if (!is_usable(answer)) return ended(std::move(path), Outcome::diverged);
     AmpStudent next = (*denoise)(answer.field, answer.hats);
     next.susceptibility = mixed(damping.current(), path.susceptibility, next.susceptibility);
 
@@ -54,12 +56,12 @@ AmpTrajectory iterate_amp(const Dataset<Real>& data, const Problem& problem, con
     }
     const double moved = std::max(now.residual, change(path.susceptibility, next.susceptibility));
     path.iterations.push_back(now);
+    if (!std::isfinite(moved)) return ended(std::move(path), Outcome::diverged);
     path.student = std::move(next.matrix);
     path.susceptibility = next.susceptibility;
     if (options.progress) {
       options.progress({"message passing", t + 1.0, static_cast<double>(options.max_iterations)});
     }
-    if (!std::isfinite(moved)) return ended(std::move(path), Outcome::diverged);
     if (moved <= tolerance) {
       const bool is_zero = path.student.isZero(0);
       return ended(std::move(path), is_zero ? Outcome::zero_solution : Outcome::converged);
@@ -93,7 +95,11 @@ AmpOptions checked(AmpOptions options) {
 
 void require_message_passing(const Problem& problem) {
   require_trainable(problem);
-  if (problem.parametrization == Parametrization::untied && student_width(problem) < problem.dimension) {
+  const bool untied = problem.parametrization == Parametrization::untied;
+  if (untied && problem.tokens > 1) {
+    throw InvalidParameter("tokens", problem.tokens, "message passing of an untied student takes one token");
+  }
+  if (untied && student_width(problem) < problem.dimension) {
     throw InvalidParameter("kappa", problem.kappa,
                            "message passing of an untied student needs full width: must be >= 1");
   }
@@ -125,6 +131,13 @@ Sectors mixed(double damping, const Sectors& last, const Sectors& next) {
     return from > 0 ? std::max(damping * from + (1 - damping) * to, vanishing) : 0;
   };
   return {mix(last.symmetric, next.symmetric), mix(last.antisymmetric, next.antisymmetric)};
+}
+
+/// The curvature of a sum of losses that are not convex may be negative at a student that is far off.
+bool is_usable(const AmpAnswer& answer) {
+  const Sectors& vhat = answer.hats.susceptibility;
+  return answer.field.allFinite() && vhat.symmetric > 0 && std::isfinite(vhat.symmetric) &&
+         std::isfinite(vhat.antisymmetric);
 }
 
 double change(const Sectors& from, const Sectors& to) {

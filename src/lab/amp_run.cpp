@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "matrix_student.hpp"
 #include "qklab/core/memory.hpp"
 #include "qklab/core/threads.hpp"
 #include "qklab/lab/amp.hpp"
@@ -54,6 +55,15 @@ AmpRun run_amp(const Problem& problem, const AmpOptions& options, std::uint64_t 
   return result;
 }
 
+double message_passing_bytes(const Problem& problem, int bytes_per_real, int threads) {
+  const double d = problem.dimension;
+  const double tokens = problem.tokens;
+  const bool ordered = matrix_layout(problem) == ScoreLayout::full;
+  const double residuals = problem.alpha * d * d * (ordered ? tokens * tokens : tokens * (tokens + 1) / 2);
+  const double square_matrices = 16;
+  return sweep_bytes(problem, d, bytes_per_real, threads) + 8 * (residuals + square_matrices * d * d);
+}
+
 namespace {
 
 /// No iterations when stopped before the data were complete.
@@ -69,13 +79,9 @@ AmpTrajectory pass_messages(const Problem& problem, const Matrix& teacher, const
 
 void require_room(const Problem& problem, const AmpOptions& options) {
   const int bytes_per_real = options.precision == Precision::f32 ? 4 : 8;
-  const double d = problem.dimension;
-  const double samples = problem.alpha * d * d;
-  const double residuals = 8 * samples * problem.tokens * problem.tokens;
-  const double square_matrices = 16;
+  const double samples = problem.alpha * problem.dimension * problem.dimension;
   const double bytes = dataset_bytes(problem, bytes_per_real, TokenStorage::stored, thread_budget()) +
-                       sweep_bytes(problem, d, bytes_per_real, thread_budget()) + residuals +
-                       8 * square_matrices * d * d;
+                       message_passing_bytes(problem, bytes_per_real, thread_budget());
   require_memory(bytes, fmt::format("dimension = {}", problem.dimension),
                  fmt::format("message passing on n = {:.6g} samples (alpha = {:g})", std::round(samples),
                              problem.alpha));

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <vector>
 
 #include "gemm.hpp"
 #include "qklab/core/error.hpp"
@@ -40,6 +43,25 @@ Matrix student_matrix(const Problem& problem, const Matrix& parameters) {
   if (problem.parametrization == Parametrization::tied) return product_with_transpose(parameters);
   if (problem.parametrization == Parametrization::direct) return symmetric_part(parameters);
   return product_of_factors(parameters);
+}
+
+Matrix parameters_of(const Problem& problem, const Matrix& student) {
+  if (problem.parametrization == Parametrization::direct) return student;
+  const bool untied = problem.parametrization == Parametrization::untied;
+  const int p = student_width(problem);
+  const Modes modes = symmetric_modes(symmetric_part(student));
+  std::vector<int> order(modes.values.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto size = [&](int i) { return untied ? std::abs(modes.values[i]) : modes.values[i]; };
+  std::ranges::stable_sort(order, std::ranges::greater{}, size);
+  Matrix parameters = Matrix::Zero(problem.dimension, parameter_columns(problem));
+  for (int k = 0; k < std::min(p, problem.dimension); ++k) {
+    const int i = order[k];
+    if (size(i) <= 0) break;
+    parameters.col(k) = std::sqrt(size(i)) * modes.vectors.col(i);
+    if (untied) parameters.col(p + k) = std::copysign(1.0, modes.values[i]) * parameters.col(k);
+  }
+  return parameters;
 }
 
 Matrix random_start(const Problem& problem, std::uint64_t seed) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "amp_trainer.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/core/memory.hpp"
 #include "qklab/core/threads.hpp"
@@ -27,6 +28,7 @@ struct Trained {
   double regularization = 0;
   double gradient_norm = 0;
   long epochs = 0;
+  long message_passes = 0;
   Outcome outcome = Outcome::stagnated;
 };
 
@@ -50,13 +52,14 @@ TrainedRun unmeasured(const Problem& problem, std::uint64_t seed);
 
 TrainedRun run(const Problem& problem, const TrainOptions& options, std::uint64_t seed) {
   const auto begin = std::chrono::steady_clock::now();
-  require_trainable(problem);
+  require_trainable(problem, options.optimizer);
   require_room(problem, checked(options));
   const Matrix teacher = draw_teacher(problem, seed);
   const std::optional<Trained> trained = options.precision == Precision::f32
                                              ? train<float>(problem, options, teacher, seed)
                                              : train<double>(problem, options, teacher, seed);
   TrainedRun result = unmeasured(problem, seed);
+  result.optimizer = options.optimizer;
   if (trained) {
     const Matrix student = student_matrix(problem, trained->parameters);
     result.test_error = measure_test_error(problem, teacher, student, options.test_samples, seed);
@@ -64,6 +67,7 @@ TrainedRun run(const Problem& problem, const TrainOptions& options, std::uint64_
     result.train_loss = trained->train_loss;
     result.regularization = trained->regularization;
     result.epochs = trained->epochs;
+    result.message_passes = trained->message_passes;
     result.gradient_norm = trained->gradient_norm;
     result.outcome = trained->outcome;
   }
@@ -83,12 +87,24 @@ void require_trainable(const Problem& problem) {
   require_independent_tokens(problem);
 }
 
+void require_trainable(const Problem& problem, Optimizer optimizer) {
+  require_trainable(problem);
+  if (optimizer == Optimizer::amp) require_message_passing(problem);
+  if (optimizer == Optimizer::automatic) {
+    throw InvalidParameter("optimizer", to_string(optimizer),
+                           "the theory must have chosen between amp and lbfgs");
+  }
+}
+
 double memory_estimate(const Problem& problem, const TrainOptions& options) {
   const int bytes_per_real = options.precision == Precision::f32 ? 4 : 8;
   const double d = problem.dimension;
-  const double optimizer_vectors = options.optimizer == Optimizer::lbfgs ? 48 : 8;
+  const bool may_pass_messages =
+      options.optimizer == Optimizer::amp || options.optimizer == Optimizer::automatic;
+  const double optimizer_vectors = may_pass_messages || options.optimizer == Optimizer::lbfgs ? 48 : 8;
   const double square_matrices = 10;
-  return dataset_bytes(problem, bytes_per_real, TokenStorage::stored, thread_budget()) +
+  return (may_pass_messages ? message_passing_bytes(problem, bytes_per_real, thread_budget()) : 0) +
+         dataset_bytes(problem, bytes_per_real, TokenStorage::stored, thread_budget()) +
          objective_bytes(problem, bytes_per_real, thread_budget()) +
          8 * (optimizer_vectors * parameter_count(problem) + square_matrices * d * d +
               static_cast<double>(options.test_samples));
@@ -131,7 +147,15 @@ std::optional<Trained> train(const Problem& problem, const TrainOptions& options
   descent_options.learning_rate = options.learning_rate;
   descent_options.progress = options.progress;
   descent_options.stop = options.stop;
-  Descent descent = minimize(function, start_entries, options.optimizer, descent_options);
+  long message_passes = 0;
+  Descent descent;
+  if (options.optimizer == Optimizer::amp) {
+    AmpDescent messages = minimize_amp(data, problem, teacher, function, start_entries, descent_options);
+    descent = std::move(messages.descent);
+    message_passes = messages.iterations;
+  } else {
+    descent = minimize(function, start_entries, options.optimizer, descent_options);
+  }
   if (is_stationary_at_zero) settle_at_zero(descent, value_at_zero, start.norm());
 
   function(descent.point, gradient);
@@ -140,6 +164,7 @@ std::optional<Trained> train(const Problem& problem, const TrainOptions& options
                  objective.regularization(),
                  descent.gradient_norm,
                  descent.epochs,
+                 message_passes,
                  descent.outcome};
 }
 
@@ -152,8 +177,9 @@ Descent minimize(const DifferentiableFunction& function, std::span<const double>
       return minimize_adam(function, start, options);
     case Optimizer::gradient_descent:
       return minimize_gradient_descent(function, start, options);
+    default:
+      throw InvalidParameter("optimizer", to_string(optimizer), "is not a descent from a random start");
   }
-  throw InvalidParameter("optimizer", "unknown", "must be one of lbfgs, adam, gradient_descent");
 }
 
 void settle_at_zero(Descent& descent, double value_at_zero, double start_norm) {

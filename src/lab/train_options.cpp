@@ -13,6 +13,10 @@ std::string to_string(Optimizer optimizer) {
       return "adam";
     case Optimizer::gradient_descent:
       return "gradient_descent";
+    case Optimizer::amp:
+      return "amp";
+    case Optimizer::automatic:
+      return "auto";
   }
   return "unknown";
 }
@@ -22,7 +26,9 @@ std::string to_string(Precision precision) {
 }
 
 Optimizer parse_optimizer(const std::string& name) {
-  return parse_choice("optimizer", name, {Optimizer::lbfgs, Optimizer::adam, Optimizer::gradient_descent});
+  return parse_choice(
+      "optimizer", name,
+      {Optimizer::lbfgs, Optimizer::adam, Optimizer::gradient_descent, Optimizer::amp, Optimizer::automatic});
 }
 
 Precision parse_precision(const std::string& name) {

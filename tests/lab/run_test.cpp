@@ -431,7 +431,8 @@ TEST(Run, SmallestSizesWork) {
 }
 
 TEST(Options, NamesRoundTrip) {
-  for (Optimizer optimizer : {Optimizer::lbfgs, Optimizer::adam, Optimizer::gradient_descent}) {
+  for (Optimizer optimizer : {Optimizer::lbfgs, Optimizer::adam, Optimizer::gradient_descent, Optimizer::amp,
+                              Optimizer::automatic}) {
     EXPECT_EQ(parse_optimizer(to_string(optimizer)), optimizer);
   }
   for (Precision precision : {Precision::f32, Precision::f64}) {

@@ -105,4 +105,7 @@ AmpRun run_amp(const Problem& problem, const AmpOptions& options, std::uint64_t 
 /// what require_trainable() refuses, and untied students of a width that binds (kappa < 1).
 void require_message_passing(const Problem& problem);
 
+/// Bytes that message passing holds beside the data.
+double message_passing_bytes(const Problem& problem, int bytes_per_real, int threads);
+
 }  // namespace qklab::lab

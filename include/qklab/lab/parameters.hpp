@@ -22,6 +22,11 @@ double parameter_count(const Problem& problem);
 /// S, d x d; exactly symmetric for tied and direct students.
 Matrix student_matrix(const Problem& problem, const Matrix& parameters);
 
+/// Parameters of the student nearest to S for which the penalty is that of S: W = U sqrt(s) from the largest
+/// eigenvalues (tied), S itself (direct), U sqrt(s) and V sqrt(s) from the largest singular values (untied).
+/// Columns beyond the rank of S are zero. Throws Error when LAPACK does not converge.
+Matrix parameters_of(const Problem& problem, const Matrix& student);
+
 /// A Gaussian start that knows nothing of the teacher but Q0 = E Tr(S S^T)/d, so that scores between
 /// different tokens start with the variance of the teacher's. W, U, V have iid entries; a direct S is a GOE
 /// matrix.

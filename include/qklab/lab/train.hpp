@@ -11,7 +11,9 @@
 
 namespace qklab::lab {
 
-enum class Optimizer { lbfgs, adam, gradient_descent };
+/// amp: message passing to its fixed point, then L-BFGS (docs/theory section 9.5). automatic: amp or lbfgs,
+/// whichever the theory of the problem recommends; who knows the theory decides, and run() does not take it.
+enum class Optimizer { lbfgs, adam, gradient_descent, amp, automatic };
 enum class Precision { f32, f64 };
 
 std::string to_string(Optimizer optimizer);
@@ -27,7 +29,7 @@ struct TrainOptions {
   /// strict when the loss, the teacher or d are scaled. In f32 the rounding of the gradient is near 5e-6 on
   /// this scale.
   double gradient_tolerance = 1e-5;
-  int max_epochs = 5000;        ///< passes over the data
+  int max_epochs = 5000;        ///< passes over the data; a message passing iteration is one
   double learning_rate = 0.05;  ///< first step, relative to the size of P; Adam and gradient descent only
   long test_samples = 20000;    ///< fresh samples for the measured test error
   ProgressCallback progress{};
@@ -62,6 +64,8 @@ struct TrainedRun {
   std::vector<double> alignments;
   std::vector<double> teacher_levels;  ///< v_i^T S0 v_i, v_i the i-th eigenvector of S_s
   long epochs = 0;
+  long message_passes = 0;  ///< those of the epochs that were iterations of message passing
+  Optimizer optimizer = Optimizer::lbfgs;
   double gradient_norm = 0;  ///< |grad L|_F at the returned point
   double seconds = 0;
   Outcome outcome = Outcome::stagnated;
@@ -70,6 +74,10 @@ struct TrainedRun {
 /// Throws InvalidParameter for a problem outside its domain and for one the lab cannot train: softmax and
 /// identity are trained, seq2seq needs T <= d, a direct student has no width (kappa = 1).
 void require_trainable(const Problem& problem);
+
+/// The same for a given optimizer: amp takes what require_message_passing() takes (qklab/lab/amp.hpp), and
+/// automatic is none.
+void require_trainable(const Problem& problem, Optimizer optimizer);
 
 /// Draws teacher and data from `seed`, trains from a random start (lab/parameters.hpp), measures. On one
 /// machine the numbers are bitwise the same for any number of threads. When stopped by the token the best
