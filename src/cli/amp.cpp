@@ -116,7 +116,7 @@ MessagePassingOptions options_of(Session& session) {
   if (!(options.amp.tolerance > 0)) {
     throw InvalidParameter("iterate_tolerance", options.amp.tolerance, "must be > 0");
   }
-  options.amp.damping = !given.on("no_damping");
+  options.amp.damp_when_needed = !given.on("no_damping");
   options.amp.test_samples = given.whole_number("test_samples", 2, most_samples);
   options.amp.iterate_samples = given.whole_number("iterate_samples", 2, most_samples);
   options.amp.progress = session.bar.piece();

@@ -6,6 +6,7 @@
 #include "point_printer.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/experiment/json.hpp"
+#include "qklab/experiment/optimizer_choice.hpp"
 #include "qklab/experiment/run_options.hpp"
 #include "verb.hpp"
 #include "wording.hpp"
@@ -29,6 +30,11 @@ double largest(const std::vector<double>& ascending) {
   return ascending.empty() ? 0 : ascending.back();
 }
 
+std::string of_message_passing(const lab::TrainedRun& run) {
+  return run.optimizer == lab::Optimizer::amp ? fmt::format(" ({} of message passing)", run.message_passes)
+                                              : "";
+}
+
 std::string run_list(const lab::TrainedRun& run, bool with_eigenvalues) {
   const bool untied = run.problem.parametrization == Parametrization::untied;
   std::string text;
@@ -49,7 +55,8 @@ std::string run_list(const lab::TrainedRun& run, bool with_eigenvalues) {
     say("largest eigenvalue", number(largest(run.eigenvalues)), "of S");
   }
   say("outcome", std::string(describe(run.outcome)),
-      fmt::format("{} epochs, {:.3g} s, |gradient| {:.2g}", run.epochs, run.seconds, run.gradient_norm));
+      fmt::format("{} epochs{}, {:.3g} s, |gradient| {:.2g}", run.epochs, of_message_passing(run),
+                  run.seconds, run.gradient_norm));
   if (with_eigenvalues) {
     say(untied ? "eigenvalues of the symmetric part" : "eigenvalues of S", "", "");
     for (double s : run.eigenvalues) text.append("\n").append(number(s));
@@ -91,7 +98,8 @@ Status train_points(Session& session) {
   for (const Problem& point : plan.points) {
     if (session.stop.requested()) break;
     progress({"runs", done++, all});
-    const lab::TrainedRun run = lab::run(point, options, experiment::seed(session.options));
+    const lab::TrainedRun run =
+        lab::run(point, experiment::with_optimizer(options, point), experiment::seed(session.options));
     if (run.epochs == 0) break;  // stopped before there was anything to measure
     printer.print(point, forms(run, options, with_eigenvalues));
     convergence.add(point, run.outcome);

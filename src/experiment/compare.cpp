@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "qklab/experiment/optimizer_choice.hpp"
 #include "qklab/experiment/point_solver.hpp"
 #include "qklab/theory/untied.hpp"
 
@@ -78,9 +79,10 @@ bool compare(const Plan& plan, const CompareOptions& options,
 bool train_runs(Comparison& comparison, const CompareOptions& options,
                 const std::function<void()>& run_is_complete) {
   comparison.outcome = Outcome::interrupted;
+  const lab::TrainOptions train = with_optimizer(options.train, comparison.theory);
   for (int k = 0; k < options.seeds; ++k) {
-    lab::TrainedRun run = lab::run(comparison.theory.problem, options.train,
-                                   options.first_seed + static_cast<std::uint64_t>(k));
+    lab::TrainedRun run =
+        lab::run(comparison.theory.problem, train, options.first_seed + static_cast<std::uint64_t>(k));
     if (run.outcome == Outcome::interrupted) return false;
     comparison.runs.push_back(std::move(run));
     if (run_is_complete) run_is_complete();

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "json_parts.hpp"
+#include "qklab/experiment/run_options.hpp"
 #include "qklab/experiment/spectral_parts.hpp"
 #include "qklab/theory/untied.hpp"
 
@@ -53,6 +54,7 @@ Json measurements(const lab::TrainedRun& run, bool with_eigenvalues) {
   if (with_eigenvalues) json["eigenvalues"] = run.eigenvalues;
   if (with_eigenvalues && untied) json["singular_values"] = run.singular_values;
   json["epochs"] = run.epochs;
+  if (run.optimizer == lab::Optimizer::amp) json["message_passes"] = run.message_passes;
   json["gradient_norm"] = run.gradient_norm;
   json["seconds"] = run.seconds;
   put_outcome(json, run.outcome);
@@ -65,9 +67,19 @@ Json options_json(const lab::TrainOptions& options) {
             {"precision", to_string(options.precision)},
             {"gradient_tolerance", options.gradient_tolerance},
             {"max_epochs", options.max_epochs}};
-  if (options.optimizer != lab::Optimizer::lbfgs) json["learning_rate"] = options.learning_rate;
+  if (has_learning_rate(options.optimizer)) json["learning_rate"] = options.learning_rate;
   json["test_samples"] = options.test_samples;
   return json;
+}
+
+/// With the optimizer that was used, where the options leave that open.
+lab::TrainOptions as_used(lab::TrainOptions options, const lab::TrainedRun& run) {
+  if (options.optimizer == lab::Optimizer::automatic) options.optimizer = run.optimizer;
+  return options;
+}
+
+lab::TrainOptions as_used(const lab::TrainOptions& options, const Comparison& comparison) {
+  return comparison.runs.empty() ? options : as_used(options, comparison.runs.front());
 }
 
 Json train_json(const Comparison& comparison, const CompareOptions& options,
@@ -81,7 +93,7 @@ Json train_json(const Comparison& comparison, const CompareOptions& options,
   json["zero_below"] = zero_below;
   json["seeds"] = comparison.runs.size();
   json["dimension"] = comparison.theory.problem.dimension;
-  json.update(options_json(options.train));
+  json.update(options_json(as_used(options.train, comparison)));
   json["runs"] = Json::array();
   for (const lab::TrainedRun& run : comparison.runs) json["runs"].push_back(measurements(run, false));
   return json;
@@ -200,7 +212,7 @@ Json to_json(const theory::BayesSolution& solution, const theory::SolveOptions& 
 Json to_json(const lab::TrainedRun& run, const lab::TrainOptions& options, bool with_eigenvalues) {
   Json json = to_json(run.problem);
   json.update(measurements(run, with_eigenvalues));
-  json.update(options_json(options));
+  json.update(options_json(as_used(options, run)));
   json["version"] = version;
   return json;
 }
@@ -254,7 +266,7 @@ Json spectrum_json(const Comparison& comparison, const CompareOptions& options, 
   const Histogram bars = histogram(eigenvalues);
   json["histogram"] = {{"bin_edges", bars.bin_edges}, {"p", bars.p}};
   json["train"] = {{"seeds", comparison.runs.size()}, {"dimension", solution.problem.dimension}};
-  json["train"].update(options_json(options.train));
+  json["train"].update(options_json(as_used(options.train, comparison)));
   json["train"]["runs"] = run_list;
   return json;
 }

@@ -49,7 +49,7 @@ std::vector<Option> theory_options() {
 std::vector<Option> training_options() {
   const lab::TrainOptions standard;
   return {
-      {"optimizer", "lbfgs|adam|gradient-descent", "how the objective is minimised",
+      {"optimizer", "lbfgs|adam|gradient-descent|amp|auto", "how the objective is minimised",
        to_string(standard.optimizer)},
       {"precision", "f32|f64", "of the matrix products", to_string(standard.precision)},
       {"gradient_tolerance", "NUMBER", "on the gradient, relative to the scale of the objective",
@@ -100,14 +100,21 @@ lab::TrainOptions train_options(const Description& description) {
       static_cast<int>(description.whole_number("max_epochs", 1, std::numeric_limits<int>::max()));
   options.learning_rate = description.number("learning_rate");
   options.test_samples = description.whole_number("test_samples", 2, most_samples);
-  if (options.optimizer == lab::Optimizer::lbfgs) {
-    description.refuse("learning_rate", "has no effect with optimizer = lbfgs");
+  if (!has_learning_rate(options.optimizer)) {
+    description.refuse("learning_rate", "has no effect with optimizer = " + to_string(options.optimizer));
   }
   return checked(options);
 }
 
+bool has_learning_rate(lab::Optimizer optimizer) {
+  return optimizer == lab::Optimizer::adam || optimizer == lab::Optimizer::gradient_descent;
+}
+
 void require_trainable(const std::vector<Problem>& points, const lab::TrainOptions& options) {
-  for (const Problem& point : points) lab::require_trainable(point);
+  const bool is_open = options.optimizer == lab::Optimizer::automatic;
+  for (const Problem& point : points) {
+    lab::require_trainable(point, is_open ? lab::Optimizer::lbfgs : options.optimizer);
+  }
   const auto bytes = [&options](const Problem& point) { return lab::memory_estimate(point, options); };
   const Problem& largest = *std::ranges::max_element(points, {}, bytes);
   require_memory(

@@ -119,7 +119,7 @@ def test_eigenvalues_come_on_request():
     assert sum(s * s for s in eigenvalues) / 8 == pytest.approx(run["self_overlap"])
 
 
-@pytest.mark.parametrize("optimizer", ["lbfgs", "adam", "gradient-descent"])
+@pytest.mark.parametrize("optimizer", ["lbfgs", "adam", "gradient-descent", "amp", "auto"])
 def test_every_optimizer_finds_the_same_minimum(optimizer):
     (run,) = objects("train", "--alpha", "1", *TRAINED, "--optimizer", optimizer, "--max-epochs", "20000")
     (reference,) = objects("train", "--alpha", "1", *TRAINED)

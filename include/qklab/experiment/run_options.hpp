@@ -33,6 +33,9 @@ int search_log2_points(const Description& description, const Problem& problem);
 /// the chosen optimizer.
 lab::TrainOptions train_options(const Description& description);
 
+/// Adam and gradient descent take steps of a given length.
+bool has_learning_rate(lab::Optimizer optimizer);
+
 /// Throws unless every point can be trained: InvalidParameter (lab::require_trainable), or ResourceError that
 /// names the largest point when there is not the memory for it.
 void require_trainable(const std::vector<Problem>& points, const lab::TrainOptions& options);
