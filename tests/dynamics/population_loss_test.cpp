@@ -215,6 +215,36 @@ TEST(PopulationLossOfAPair, IsThatOfTheSymmetricTheory) {
               symmetric.noise_strength(m, q), 1e-3);
 }
 
+/// Two tokens of softmax are rows of one gap D = G_ii - G_ij, by symmetry alike: a sum over two dimensions.
+TEST(PopulationLossOfAPair, CorrelatedTokensReduceToOneGap) {
+  const double c = 0.3;
+  const AttentionIndexedModel model = make(Architecture::softmax, c, false, 2);
+  const OrderParameters at = order_parameters(random_matrices(2, 30, 0.5, 2));
+  const double own = 2 - 2 * c, mirrored = (1 - c) * (1 - c);
+  const MatrixXd gaps = own * at.transposed + mirrored * at.product;
+  const double share = gaps(0, 1) / gaps(1, 1);
+  const double rest = std::sqrt(gaps(0, 0) - share * gaps(0, 1));
+  double loss = 0, slope = 0, mean_slope = 0;
+  const auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+  for (double x = -9; x < 9.01; x += 0.1) {
+    for (double y = -9; y < 9.01; y += 0.1) {
+      const double weight = 0.01 / (2 * M_PI) * std::exp(-0.5 * (x * x + y * y));
+      const double deviation = std::sqrt(gaps(1, 1)) * x;
+      const double s0 = sigmoid((1 - c) * at.mean[1] + deviation);
+      const double s = sigmoid((1 - c) * at.mean[0] + share * deviation + rest * y);
+      loss += 4 * weight * (s - s0) * (s - s0);
+      slope -= 8 * weight * s * (1 - s) * s0 * (1 - s0);
+      mean_slope += 8 * (1 - c) * weight * (s - s0) * s * (1 - s);
+    }
+  }
+  const LossGradient gradient = PopulationLoss(model, fine).evaluate(at);
+  EXPECT_NEAR(gradient.loss.value, loss, 4 * gradient.loss.se);
+  EXPECT_NEAR(gradient.slope.transposed(0, 1), slope * own, 4 * gradient.slope_se.transposed(0, 1));
+  EXPECT_NEAR(gradient.slope.product(0, 1), slope * mirrored, 4 * gradient.slope_se.product(0, 1));
+  EXPECT_NEAR(gradient.mean[0], mean_slope, 4 * gradient.mean_se[0]);
+  EXPECT_LT(gradient.loss.se, 1e-3 * loss);
+}
+
 TEST(PopulationLossOfAPair, LabelNoiseAddsAConstantAndStirsTheGradient) {
   AttentionIndexedModel model = make(Architecture::linear, 0.3, true, 2);
   const OrderParameters at = symmetric_pair(1.5, 0.4, 0.7);
