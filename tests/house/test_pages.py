@@ -46,9 +46,9 @@ def readme_commands():
     return re.findall(r"^\$ qklab (.*)$", page, re.MULTILINE)
 
 
-def test_the_readme_shows_six_commands():
+def test_the_readme_shows_eight_commands():
     verbs = [shlex.split(command)[0] for command in readme_commands()]
-    assert verbs == ["theory", "compare", "spectrum", "tune", "decompose", "thresholds"]
+    assert verbs == ["theory", "compare", "spectrum", "tune", "decompose", "thresholds", "amp", "dynamics"]
 
 
 @pytest.mark.parametrize("command", readme_commands())
