@@ -32,10 +32,13 @@ constexpr Quantity quantities_of_learning[] = {
     {"overlap", "overlap $m$", &DynamicsPoint::overlap},
     {"self_overlap", "self-overlap $q$", &DynamicsPoint::self_overlap},
     {"trace", R"($\mathrm{Tr}\,S/d$)", &DynamicsPoint::trace},
+    {"score_mean", R"(mean score $\mu = \mathrm{Tr}\,S/\sqrt{d}$)", &DynamicsPoint::score_mean},
     {"loss", R"(population loss $\Phi$)", &DynamicsPoint::loss},
 };
 
 const Quantity& quantity_of(const std::string& name);
+/// Whether it moves on the clock of untied weights' fast phase.
+bool is_fast(const Quantity& quantity);
 Json panel(const DynamicsPlan& plan, const std::vector<FollowedCase>& cases, const Quantity& quantity,
            const std::string& model);
 Json series_json(const MethodRun& run, const DynamicsProblem& problem, const Quantity& quantity);
@@ -90,9 +93,10 @@ Json weak_recovery_figure(const DynamicsPlan& plan, const experiment::WeakRecove
 }
 
 experiment::Option dynamics_quantity_option() {
-  return {"quantity", "NAMES",
-          "what the figure shows: alignment, centred_alignment, overlap, self_overlap, trace, loss",
-          "overlap,self_overlap,alignment,loss"};
+  return {
+      "quantity", "NAMES",
+      "what the figure shows: alignment, centred_alignment, overlap, self_overlap, trace, score_mean, loss",
+      "overlap,self_overlap,alignment,loss"};
 }
 
 std::vector<std::string> dynamics_quantities(const experiment::Description& options) {
@@ -121,7 +125,11 @@ std::string dynamics_title(const DynamicsPlan& plan, bool mathematical) {
   }
   if (problem.traceless) say("traceless teacher");
   if (problem.kappa != 1) value(R"(\kappa)", "kappa", problem.kappa);
-  value(R"(\mathrm{Tr}\,S/d|_0)", "Tr S/d at the start", plan.options.start);
+  if (problem.parametrization == Parametrization::untied && plan.parametrizations == 1) {
+    value(R"(\mathrm{Tr}\,UU^T/d|_0)", "Tr U U^T/d at the start", plan.options.start);
+  } else {
+    value(R"(\mathrm{Tr}\,S/d|_0)", "Tr S/d at the start", plan.options.start);
+  }
   if (plan.options.weight_decay != 0) value("g", "weight decay", plan.options.weight_decay);
   return text;
 }
@@ -141,7 +149,10 @@ std::string method_words(const MethodRun& run, bool mathematical) {
     return fmt::format(fmt::runtime(mathematical ? "{}, $M = {}$" : "{}, M = {}"), to_string(run.method),
                        run.order);
   }
-  return run.method == Method::sgd && mathematical ? "SGD" : to_string(run.method);
+  if (run.method == Method::sgd && mathematical) return "SGD";
+  if (run.method == Method::fast) return "fast phase";
+  if (run.method == Method::untied) return "slow phase";
+  return to_string(run.method);
 }
 
 namespace {
@@ -152,9 +163,13 @@ const Quantity& quantity_of(const std::string& name) {
   if (found == std::end(quantities_of_learning)) {
     throw InvalidParameter(
         "quantity", name,
-        "must be a list of alignment, centred_alignment, overlap, self_overlap, trace, loss");
+        "must be a list of alignment, centred_alignment, overlap, self_overlap, trace, score_mean, loss");
   }
   return *found;
+}
+
+bool is_fast(const Quantity& quantity) {
+  return quantity.value == &DynamicsPoint::score_mean;
 }
 
 std::string model_of(const FollowedCase& one) {
@@ -166,6 +181,10 @@ Json panel(const DynamicsPlan& plan, const std::vector<FollowedCase>& cases, con
            const std::string& model) {
   Json json{{"quantity", quantity.name}, {"series", Json::array()}};
   json["label"] = plan.models > 1 ? model + ": " + quantity.label : std::string(quantity.label);
+  if (is_fast(quantity)) {
+    json["x"] = {
+        {"name", "steps"}, {"label", R"(fast time $t = \eta \cdot \mathrm{steps} = \tau d$)"}, {"log", true}};
+  }
   for (const FollowedCase& one : cases) {
     if (model_of(one) != model) continue;
     const auto theories =
@@ -196,7 +215,8 @@ Json series_json(const MethodRun& run, const DynamicsProblem& problem, const Qua
   Json trusted = Json::array();
   for (const DynamicsPoint& point : run.points) {
     const Estimate& value = point.*quantity.value;
-    x.push_back(point.time);
+    if (is_fast(quantity) && point.time <= 0) continue;
+    x.push_back(is_fast(quantity) ? point.time * problem.dimension : point.time);
     y.push_back(std::isfinite(value.value) ? Json(value.value) : Json());
     se.push_back(std::isfinite(value.se) ? Json(value.se) : Json(0));
     trusted.push_back(point.time <= run.trusted_until);

@@ -75,7 +75,8 @@ void require_method(Method method, const DynamicsProblem& problem, const Dynamic
     case Method::sgd:
       return;
     case Method::words:
-      throw InvalidParameter("method", "words", "must be one of sgd, exact, truncated, flow, direct, untied");
+      throw InvalidParameter("method", "words",
+                             "must be one of sgd, exact, truncated, flow, direct, fast, untied");
     case Method::exact:
     case Method::truncated:
       refuse_step_noise(method, options);
@@ -88,6 +89,7 @@ void require_method(Method method, const DynamicsProblem& problem, const Dynamic
       return;
     case Method::direct:
       return needs(Parametrization::direct);
+    case Method::fast:
     case Method::untied:
       needs(Parametrization::untied);
       return refuse_step_noise(method, options);
@@ -130,6 +132,8 @@ std::string to_string(Method method) {
       return "flow";
     case Method::direct:
       return "direct";
+    case Method::fast:
+      return "fast";
     case Method::untied:
       return "untied";
   }
@@ -139,7 +143,7 @@ std::string to_string(Method method) {
 Method parse_method(const std::string& name) {
   return parse_choice("method", name,
                       {Method::sgd, Method::exact, Method::truncated, Method::words, Method::flow,
-                       Method::direct, Method::untied});
+                       Method::direct, Method::fast, Method::untied});
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 
@@ -22,6 +23,7 @@ std::vector<int> dimensions(const Description& description, const Teacher& teach
 DynamicsProblem common_part(const Description& description);
 AttentionIndexedModel model(const Description& description, Architecture architecture,
                             Parametrization parametrization);
+std::array<double, 3> series(const Description& description, const std::string& name);
 std::vector<double> times(const Description& description);
 std::vector<DynamicsCase::Step> steps(const Description& description, const DynamicsProblem& problem);
 /// The method that `theory` stands for.
@@ -112,6 +114,8 @@ std::vector<Option> dynamics_problem_options() {
       {"token_correlation", "NUMBER", "c: tokens have covariance c; autoregressive: c^|i-j|", "0"},
       {"scores", "centred|uncentred", "whether C_ij Tr S/sqrt d is taken from the scores",
        "centred; untied: uncentred"},
+      {"series", "A1,A2,A3", "h1, h2, h3: output A1 h1 + A2 h2 + A3 h3 of the score", "of the model"},
+      {"teacher_series", "A1,A2,A3", "the same of the teacher", "series"},
       {"noise_out", "NUMBER", "variance of the noise on the labels", "0"},
       {"teacher", "wishart|power-law|spectrum:FILE", "law of the target's eigenvalues", "wishart"},
       {"kappa0", "NUMBER", "rank ratio p0/d of a Wishart teacher", "0.5"},
@@ -128,7 +132,7 @@ std::vector<Option> dynamics_problem_options() {
 std::vector<Option> dynamics_options() {
   const DynamicsOptions standard;
   return {
-      {"method", "NAMES", "theory, sgd, exact, truncated, words, flow, direct, untied", "theory"},
+      {"method", "NAMES", "theory, sgd, exact, truncated, words, flow, direct, fast, untied", "theory"},
       {"time", "NUMBER", "end, tau = step d^-1 per step", "4"},
       {"times", "NUMBERS", "tau to report", "41 of equal distance"},
       {"order", "NUMBERS", "M of truncated and words", fmt::format("{}", standard.order)},
@@ -226,7 +230,26 @@ AttentionIndexedModel model(const Description& description, Architecture archite
     options.centred = scores == "centred";
   }
   options.noise_out = description.number("noise_out");
-  return attention_indexed_model(architecture, options);
+  AttentionIndexedModel model = attention_indexed_model(architecture, options);
+  const bool has_series = architecture == Architecture::h1 || architecture == Architecture::h2 ||
+                          architecture == Architecture::h3;
+  if (!has_series) {
+    const std::string reason = "has no effect with model = " + to_string(architecture);
+    description.refuse("series", reason);
+    description.refuse("teacher_series", reason);
+    return model;
+  }
+  if (description.given("series")) model.series = model.teacher_series = series(description, "series");
+  if (description.given("teacher_series")) model.teacher_series = series(description, "teacher_series");
+  return checked(model);
+}
+
+std::array<double, 3> series(const Description& description, const std::string& name) {
+  const std::vector<double> values = description.numbers(name);
+  if (values.size() != 3) {
+    throw InvalidParameter(name, description.text(name), "must be three numbers, of h1, h2 and h3");
+  }
+  return {values[0], values[1], values[2]};
 }
 
 std::vector<double> times(const Description& description) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "dynamics_theory.hpp"
+#include "qklab/dynamics/critical_mean.hpp"
 #include "qklab/dynamics/direct.hpp"
 #include "qklab/dynamics/matrix_flow.hpp"
 #include "qklab/dynamics/tied_flow.hpp"
@@ -20,6 +21,8 @@ Way tied_way(Method method, const DynamicsProblem& problem, const DynamicsOption
              const std::vector<double>& times);
 Way direct_way(const DynamicsProblem& problem, const DynamicsOptions& options,
                const std::vector<double>& times);
+Way fast_way(const DynamicsProblem& problem, const DynamicsOptions& options, const std::vector<double>& times,
+             std::uint64_t seed);
 Way matrix_way(Method method, const DynamicsProblem& problem, const DynamicsOptions& options,
                const std::vector<double>& times, std::uint64_t seed);
 
@@ -62,7 +65,9 @@ std::vector<Way> theoretical_ways(Method method, const DynamicsProblem& problem,
   std::vector<Way> ways;
   const int count = has_seeds(method) ? options.seeds : 1;
   for (int k = 0; k < count && (k == 0 || !options.stop.requested()); ++k) {
-    ways.push_back(has_seeds(method) ? matrix_way(method, problem, options, times, options.first_seed + k)
+    const std::uint64_t seed = options.first_seed + k;
+    ways.push_back(method == Method::fast     ? fast_way(problem, options, times, seed)
+                   : has_seeds(method)        ? matrix_way(method, problem, options, times, seed)
                    : method == Method::direct ? direct_way(problem, options, times)
                                               : tied_way(method, problem, options, times));
     complete(problem, options, ways.back());
@@ -97,7 +102,8 @@ dynamics::OrderParameters mean_start(const DynamicsProblem& problem, double star
 }
 
 bool has_seeds(Method method) {
-  return method == Method::sgd || method == Method::flow || method == Method::untied;
+  return method == Method::sgd || method == Method::flow || method == Method::fast ||
+         method == Method::untied;
 }
 
 namespace {
@@ -171,6 +177,47 @@ Way matrix_way(Method method, const DynamicsProblem& problem, const DynamicsOpti
   for (const Eigen::MatrixXd& teacher : teachers) {
     way.teacher_self_overlap += teacher.squaredNorm() / problem.dimension;
     way.teacher_trace += teacher.trace() / problem.dimension;
+  }
+  return way;
+}
+
+/// The overlaps stay those of the start: they move by 1/d while mu finds its place.
+Way fast_way(const DynamicsProblem& problem, const DynamicsOptions& options, const std::vector<double>& times,
+             std::uint64_t seed) {
+  std::vector<Eigen::MatrixXd> matrices;
+  Eigen::VectorXd rates(problem.model.heads);
+  for (const dynamics::StudentWeights& w : start_of(problem, options, seed)) {
+    rates[std::ssize(matrices)] = (w.first.squaredNorm() + w.second.squaredNorm()) / problem.dimension;
+    matrices.push_back(dynamics::student_matrix(Parametrization::untied, w));
+  }
+  Way way;
+  for (const lab::Matrix& teacher : draw_teachers(problem, seed)) {
+    way.teacher_self_overlap += teacher.squaredNorm() / problem.dimension;
+    way.teacher_trace += teacher.trace() / problem.dimension;
+    matrices.emplace_back(teacher);
+  }
+  const dynamics::OrderParameters start = dynamics::order_parameters(matrices);
+  std::vector<double> fast_times{0};
+  for (double time : times) {
+    if (time > 0) fast_times.push_back(time * problem.dimension);
+  }
+  const dynamics::MeanTrajectory phase =
+      dynamics::fast_phase(dynamics::PopulationLoss(problem.model), start, rates, fast_times);
+  way.outcome = phase.outcome;
+  const std::size_t first = times.front() > 0 ? 1 : 0;
+  for (std::size_t i = first; i < phase.points.size(); ++i) {
+    DynamicsPoint point;
+    point.time = times[i - first];
+    point.loss = phase.points[i].loss;
+    for (int k = 0; k < problem.model.heads; ++k) {
+      point.self_overlap.value += start.transposed(k, k);
+      point.score_mean.value += phase.points[i].mean[k];
+      point.trace.value += phase.points[i].mean[k] / std::sqrt(problem.dimension);
+      if (k < problem.model.teacher_heads) {
+        point.overlap.value += start.transposed(k, problem.model.heads + k);
+      }
+    }
+    way.points.push_back(point);
   }
   return way;
 }

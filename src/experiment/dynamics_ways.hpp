@@ -22,8 +22,8 @@ struct Way {
 /// That of a run of online descent.
 Way way_of(const lab::OnlineRun& run);
 
-/// By one of exact, truncated, words, direct (one way, the limit) and flow, untied (a way a seed, from the
-/// start and the teacher of that seed's run of sgd), at `times`.
+/// By one of exact, truncated, words, direct (one way, the limit) and flow, fast, untied (a way a seed, from
+/// the start and the teacher of that seed's run of sgd), at `times`.
 std::vector<Way> theoretical_ways(Method method, const DynamicsProblem& problem,
                                   const DynamicsOptions& options, const std::vector<double>& times);
 

@@ -59,6 +59,18 @@ def test_the_activation_names_the_model():
     assert named["overlap"] == model["overlap"]
 
 
+def test_mu_finds_the_critical_manifold_before_the_overlaps_move():
+    model = ["--model", "h2", "--series", "0,1,0", "--teacher-series", "1,1,0", "--token-correlation", "0.6"]
+    fast, slow = objects(
+        *("dynamics", *model, "--parametrization", "untied", "--traceless", "--method", "fast,untied"),
+        *("--dimension", "60", "--kappa", "0.5", "--start", "0.15", "--times", "0,0.01,2"),
+    )
+    assert fast["overlap"] == pytest.approx([fast["overlap"][0]] * 3)
+    assert fast["score_mean"][-1] == pytest.approx(slow["score_mean"][0], abs=1e-3)
+    assert abs(fast["score_mean"][0]) < abs(fast["score_mean"][-1]) / 3
+    assert abs(slow["overlap"][-1]) > 0.2
+
+
 def test_weak_recovery_says_when_each_dimension_escapes():
     (study,) = objects(
         *("dynamics", "--weak-recovery", "--dimension", "20,40", "--seeds", "3", "--thresholds", "0.3"),
@@ -95,6 +107,9 @@ def test_tables_and_figures(tmp_path):
         (["--model", "nothing"], "model = nothing"),
         (["--gamma", "2"], "gamma = 2"),
         (["--thresholds", "2"], "thresholds = 2"),
+        (["--series", "1,0,0"], "series = 1,0,0"),
+        (["--model", "h2", "--series", "1,0"], "series = 1,0"),
+        (["--method", "fast"], "method = fast"),
         (["--weak-recovery", "--order", "2"], "order = 2"),
         (["--truncation-error"], "method = exact"),
         (["--truncation-error", "--method", "truncated", "--dimension", "20,30"], "truncation_error"),

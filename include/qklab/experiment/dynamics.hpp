@@ -20,6 +20,7 @@ enum class Method {
   words,      ///< tied: moments of words up to length `order`, the rest dropped
   flow,       ///< flow of d x d matrices at vanishing step size, seed by seed
   direct,     ///< direct, d -> infinity: closed equations of the overlaps
+  fast,       ///< untied: mu relaxes at frozen overlaps, on the clock t = d tau
   untied      ///< untied: slow phase on the critical manifold, matrices of size d, seed by seed
 };
 
