@@ -98,10 +98,11 @@ Gaps PairedSoftmaxForm::gaps(const PairOverlaps& overlaps) const {
 GaussianGrid grid_for(const Gaps& gaps) {
   constexpr double log_error = 34;
   constexpr double widest_step = 0.7;
+  constexpr double narrowest_step = 2e-3;  // 12 digits up to beta sqrt(q) of about 150
   constexpr double reach = 8;
   const double width = std::max({gaps.width0, std::abs(gaps.slope), gaps.rest});
   const double step = 2 * std::numbers::pi * std::numbers::pi / (log_error * std::max(width, 1e-3));
-  return {std::min(widest_step, step), reach};
+  return {std::clamp(step, narrowest_step, widest_step), reach};
 }
 
 Eigen::ArrayXd sigmoid(const Eigen::ArrayXd& x) {

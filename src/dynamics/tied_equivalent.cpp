@@ -48,9 +48,10 @@ double TiedEquivalent::softness() const {
   return entry_variance_ * (masses_ * (1 - 1 / load_) / load_).sum();
 }
 
-double TiedEquivalent::self_overlap() const {
-  const double spread = (masses_ * profile_ / load_).sum();
-  return (masses_ * profile_.square()).sum() + entry_variance_ * spread * spread / (capacity() + softness());
+Eigen::ArrayXd TiedEquivalent::response(const Eigen::ArrayXd& restraint) const {
+  const double log_capacity_change =
+      -entry_variance_ * (masses_ * profile_ * restraint / load_).sum() / (capacity() + softness());
+  return profile_ * (log_capacity_change / load_ - profile_ * restraint);
 }
 
 }  // namespace qklab::dynamics

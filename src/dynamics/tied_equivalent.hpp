@@ -6,7 +6,7 @@
 namespace qklab::dynamics {
 
 /// Deterministic equivalent of S = E W0 (I + W0^T F W0)^{-1} W0^T E for W0 d x p with iid N(0, c/d) entries,
-/// E and F functions of S0 (docs/theory (10.55), (10.56)). Written in G = F/E^2 and log E^2, since F
+/// E and F functions of S0 (docs/theory (10.49), (10.50)). Written in G = F/E^2 and log E^2, since F
 /// overflows.
 class TiedEquivalent {
  public:
@@ -22,7 +22,9 @@ class TiedEquivalent {
   double capacity() const { return std::exp(log_capacity_); }  ///< kappa
   double overlap() const { return (masses_ * teacher_ * profile_).sum(); }
   double trace() const { return (masses_ * profile_).sum(); }
-  double self_overlap() const;
+  double self_overlap() const { return -(masses_ * response(Eigen::ArrayXd::Ones(teacher_.size()))).sum(); }
+  /// Change of the profile when G changes by `restraint`, to first order.
+  Eigen::ArrayXd response(const Eigen::ArrayXd& restraint) const;
 
  private:
   double softness() const;  ///< c <u/(1 + u)^2>

@@ -9,7 +9,7 @@
 namespace qklab::dynamics {
 
 /// What one sample costs, as a function of centred scores of a symmetric student and of a symmetric teacher
-/// (docs/theory section 10.2).
+/// (docs/theory section 10.5.1).
 struct SampleLoss {
   /// Which entries of the T x T matrix of labels count: all, or the one of tokens 1 and 2 alone.
   enum class Entries { all, one_pair };

@@ -28,7 +28,7 @@ struct FlowOptions {
   StopToken stop{};
 };
 
-/// The student at one time, in the eigenbasis of the teacher (docs/theory (10.53)-(10.56)).
+/// The student at one time, in the eigenbasis of the teacher (docs/theory (10.48)-(10.50)).
 struct TiedStudent {
   double time = 0;
   Eigen::ArrayXd profile;   ///< p(s): Tr S f(S0)/d = sum_i mass_i f(s_i) profile_i for every function f
@@ -53,7 +53,7 @@ struct TiedPath {
 };
 
 /// The flow of a tied student at vanishing step size, d -> infinity: solved exactly, by n + 1 scalar
-/// differential equations for a teacher law of n atoms (docs/theory section 10.5).
+/// differential equations for a teacher law of n atoms (docs/theory section 10.5.2).
 ///
 /// `teacher`: the d eigenvalues of a given teacher (empirical_law), or few Gauss nodes of it
 /// (tied_truncated.hpp). `loss` knows Q0, mostly moment(teacher, 2). Times: tau = step size * steps/d. The

@@ -21,7 +21,7 @@ JacobiCoefficients wishart_coefficients(double entry_variance, double kappa, int
 
 /// The teacher's law held by M atoms: its M-node Gauss rule, which has the same first 2M moments
 /// (Golub-Welsch). A tied flow of it is a truncation of the infinite hierarchy of moments at M + 1 equations,
-/// whose error falls exponentially in M at every time (docs/theory section 10.5). Fewer atoms where the law
+/// whose error falls exponentially in M at every time (docs/theory section 10.5.2). Fewer atoms where the law
 /// has fewer. Throws like jacobi_coefficients.
 DiscreteLaw truncated_law(const Law& law, int nodes);
 
