@@ -5,8 +5,11 @@
 #include <cmath>
 #include <vector>
 
+#include "qklab/dynamics/fock.hpp"
 #include "qklab/dynamics/tied_flow.hpp"
+#include "qklab/dynamics/tied_noise.hpp"
 #include "qklab/dynamics/tied_truncated.hpp"
+#include "qklab/dynamics/words.hpp"
 
 namespace {
 
@@ -53,6 +56,27 @@ void truncated_flow(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(tied_flow(loss(), law, start, times()));
 }
 BENCHMARK(truncated_flow)->Arg(2)->Arg(6)->Arg(12)->Unit(benchmark::kMillisecond);
+
+void word_hierarchy_of_moments(benchmark::State& state) {
+  WordOptions options;
+  options.order = static_cast<int>(state.range(0));
+  for (auto _ : state) benchmark::DoNotOptimize(word_hierarchy(loss(), teacher(), start, times(), options));
+}
+BENCHMARK(word_hierarchy_of_moments)->Arg(4)->Arg(8)->Arg(12)->Unit(benchmark::kMillisecond);
+
+void free_fock(benchmark::State& state) {
+  FockOptions options;
+  options.order = static_cast<int>(state.range(0));
+  for (auto _ : state) benchmark::DoNotOptimize(fock_flow(loss(), teacher(), start, times(), options));
+}
+BENCHMARK(free_fock)->Arg(2)->Arg(4)->Arg(6)->Unit(benchmark::kMillisecond);
+
+void noise_of_finite_steps(benchmark::State& state) {
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(tied_flow_with_noise(loss(), teacher(), start, 0.5, times()));
+  }
+}
+BENCHMARK(noise_of_finite_steps)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 
