@@ -46,10 +46,10 @@ struct FockOptions {
 /// of matrices on the free product of their laws, cut at a total degree (docs/theory section 10.5.4).
 ///
 /// Laws by their recurrence: wishart_coefficients for a Gaussian start, jacobi_coefficients for a teacher.
-/// The cut keeps every S_k positive semidefinite, so that it converges at every time; errors fall 8 to 10
-/// times an order where S stays away from zero, slower with a hard edge there (kappa < 1). Exact at the
-/// start; costs the cube of (L^(order+1) - 1)/(L - 1), L = K + K0. Throws InvalidParameter for an order that
-/// is out of range or leads to more than 4000 dimensions.
+/// The cut keeps every S_k positive semidefinite, so that it converges at every time; errors fall 2 to 4
+/// times an order at kappa = 1, where S starts with a hard edge at 0. Exact at the start; costs the cube of
+/// (L^(order+1) - 1)/(L - 1), L = K + K0. Throws InvalidParameter for an order that is out of range or leads
+/// to more than 4000 dimensions.
 HeadPath fock_flow(const std::vector<JacobiCoefficients>& students,
                    const std::vector<JacobiCoefficients>& teachers,
                    const std::function<HeadDrift(const HeadOverlaps&)>& drift,

@@ -25,9 +25,9 @@ struct NoisyFlowOptions {
 /// with the square of the number of intervals; the grid is refined until two grids agree to `tolerance`.
 ///
 /// The teacher's law is held by at most 24 Gauss nodes. nu = 0 gives tied_flow. Outcomes: stagnated when the
-/// finest grid is not fine enough (the values are those of it), diverged when the noise blows up (points up
-/// to there), as polynomial activations do at moderate nu. Throws InvalidParameter for arguments outside
-/// their domain.
+/// finest grid is not fine enough (the values are those of it), diverged when the noise blows up, as
+/// with polynomial activations at moderate nu, or the way to a time is not found (points up to there). Throws
+/// InvalidParameter for arguments outside their domain.
 Trajectory tied_flow_with_noise(const SymmetricLoss& loss, const DiscreteLaw& teacher, const TiedStart& start,
                                 double nu, const std::vector<double>& times,
                                 const NoisyFlowOptions& options = {});
