@@ -112,7 +112,7 @@ def project(tmp_path):
     interpreter.write_text(
         f"""#!/bin/bash
 echo "$@" >> {tmp_path}/python.log
-if [ "$1 $2" = "-m venv" ]; then rm -rf .venv; mkdir -p .venv/bin; cp "$0" .venv/bin/python; fi
+if [ "$1 $2" = "-m venv" ]; then rm -rf "$4"; mkdir -p "$4/bin"; cp "$0" "$4/bin/python"; fi
 if [ "$1 $2" = "-m pip" ] && [ -e {tmp_path}/offline ]; then exit 1; fi
 """
     )
@@ -120,10 +120,10 @@ if [ "$1 $2" = "-m pip" ] && [ -e {tmp_path}/offline ]; then exit 1; fi
     return tmp_path
 
 
-def make_environment(project):
+def make_environment(project, *arguments):
     """Runs the script; how often it made an environment so far, and its result."""
     result = subprocess.run(
-        [project / "tools" / "python_environment.sh"],
+        [project / "tools" / "python_environment.sh", *arguments],
         env={**os.environ, "QKLAB_PYTHON": str(project / "python3")},
         capture_output=True,
         text=True,
@@ -142,6 +142,14 @@ def test_the_python_environment_is_made_once(project):
 def test_other_requirements_make_it_anew(project):
     make_environment(project)
     (project / "requirements.txt").write_text("numpy==2\n")
+    assert make_environment(project)[0] == 2
+
+
+def test_the_environment_of_benchmarks_is_another_one(project):
+    make_environment(project)
+    (project / "other.txt").write_text("torch==2\n")
+    assert make_environment(project, ".venv-bench", "other.txt")[0] == 2
+    assert (project / ".venv-bench" / "requirements.installed").read_text() == "torch==2\n"
     assert make_environment(project)[0] == 2
 
 
