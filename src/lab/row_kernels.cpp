@@ -54,6 +54,27 @@ void scores_of_rows(const RowBlock& block, Rows<const Real> left, Rows<const Rea
   }
 }
 
+template <class Real>
+void symmetric_scores_of_rows(const RowBlock& block, Rows<const Real> left, Rows<const Real> right,
+                              double trace, double scale, double* scores) {
+  const int width = block.width;
+  for (int s = 0; s < block.count; ++s) {
+    double* score = scores + s;
+    const std::size_t first = static_cast<std::size_t>(s) * block.tokens;
+    for (int a = 0; a < block.tokens; ++a) {
+      const Real* left_a = left.first + (first + a) * left.stride;
+      const Real* right_a = right.first + (first + a) * right.stride;
+      *score = scale * (2 * dot(left_a, right_a, width) - trace);
+      score += block.count;
+      for (int b = a + 1; b < block.tokens; ++b, score += block.count) {
+        const Real* left_b = left.first + (first + b) * left.stride;
+        const Real* right_b = right.first + (first + b) * right.stride;
+        *score = scale * (dot(left_a, right_b, width) + dot(right_a, left_b, width));
+      }
+    }
+  }
+}
+
 /// result = sum_b coefficients[b] rows_b over the T rows of one sample.
 template <class Real>
 void combine(int tokens, int width, const Real* coefficients, Rows<const Real> rows, Real* result) {
@@ -121,6 +142,14 @@ void scores_of_rows_f64(const RowBlock& block, Rows<const double> left, Rows<con
                         double trace, double scale, double* scores) {
   scores_of_rows(block, left, right, trace, scale, scores);
 }
+void symmetric_scores_of_rows_f32(const RowBlock& block, Rows<const float> left, Rows<const float> right,
+                                  double trace, double scale, double* scores) {
+  symmetric_scores_of_rows(block, left, right, trace, scale, scores);
+}
+void symmetric_scores_of_rows_f64(const RowBlock& block, Rows<const double> left, Rows<const double> right,
+                                  double trace, double scale, double* scores) {
+  symmetric_scores_of_rows(block, left, right, trace, scale, scores);
+}
 void mixture_of_rows_f32(const RowBlock& block, Factor factor, const double* gradient, Rows<const float> rows,
                          Rows<float> mixed) {
   mixture_of_rows(block, factor, gradient, rows, mixed);
@@ -138,6 +167,8 @@ namespace qklab::lab {
 
 HWY_EXPORT(scores_of_rows_f32);
 HWY_EXPORT(scores_of_rows_f64);
+HWY_EXPORT(symmetric_scores_of_rows_f32);
+HWY_EXPORT(symmetric_scores_of_rows_f64);
 HWY_EXPORT(mixture_of_rows_f32);
 HWY_EXPORT(mixture_of_rows_f64);
 
@@ -151,6 +182,18 @@ template <>
 void row_scores(const RowBlock& block, Rows<const double> left, Rows<const double> right, double trace,
                 double scale, double* scores) {
   HWY_DYNAMIC_DISPATCH(scores_of_rows_f64)(block, left, right, trace, scale, scores);
+}
+
+template <>
+void symmetric_row_scores(const RowBlock& block, Rows<const float> left, Rows<const float> right,
+                          double trace, double scale, double* scores) {
+  HWY_DYNAMIC_DISPATCH(symmetric_scores_of_rows_f32)(block, left, right, trace, scale, scores);
+}
+
+template <>
+void symmetric_row_scores(const RowBlock& block, Rows<const double> left, Rows<const double> right,
+                          double trace, double scale, double* scores) {
+  HWY_DYNAMIC_DISPATCH(symmetric_scores_of_rows_f64)(block, left, right, trace, scale, scores);
 }
 
 template <>

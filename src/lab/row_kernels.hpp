@@ -25,6 +25,11 @@ template <class Real>
 void row_scores(const RowBlock& block, Rows<const Real> left, Rows<const Real> right, double trace,
                 double scale, double* scores);
 
+/// The same with right_sa . left_sb added to left_sa . right_sb, for the pairs a <= b (layout `pairs`).
+template <class Real>
+void symmetric_row_scores(const RowBlock& block, Rows<const Real> left, Rows<const Real> right, double trace,
+                          double scale, double* scores);
+
 /// Which of the two factors of a score a gradient is taken with respect to.
 enum class Factor { left, right };
 

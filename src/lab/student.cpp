@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gemm.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/lab/measure.hpp"
+#include "triangle.hpp"
 
 namespace qklab::lab {
 namespace {
@@ -45,17 +47,18 @@ class Tied final : public Student<Real> {
   }
 };
 
-/// S = (P + P^T)/2: h_ab = (x_a . z_b - delta_ab Tr S)/sqrt d with Z = X S, M_a = sum_b (1 + delta_ab) G_ab
-/// x_b, and the gradient in S is (X^T M)/2, symmetric but for rounding.
+/// S = (P + P^T)/2 = U + U^T, U upper triangular: h_ab = (x_a . z_b + z_a . x_b - delta_ab Tr S)/sqrt d with
+/// Z = X U, M_a = sum_b (1 + delta_ab) G_ab x_b, and the gradient in S is (X^T M)/2, symmetric: both products
+/// are half done.
 template <class Real>
 class Direct final : public Student<Real> {
  public:
   explicit Direct(const Problem& problem) : Student<Real>(problem, ScoreLayout::pairs) {}
 
   void load(std::span<const double> parameters, std::span<Real> matrix) const override {
-    const Matrix s = symmetric_part(square(parameters));
-    std::transform(s.data(), s.data() + s.size(), matrix.begin(),
-                   [](double entry) { return static_cast<Real>(entry); });
+    Matrix upper = symmetric_part(square(parameters)).template triangularView<Eigen::Upper>();
+    upper.diagonal() /= 2;
+    Student<Real>::load({upper.data(), static_cast<std::size_t>(upper.size())}, matrix);
   }
 
   double trace(std::span<const double> parameters) const override { return square(parameters).trace(); }
@@ -64,9 +67,17 @@ class Direct final : public Student<Real> {
     return this->decay() * symmetric_part(square(parameters)).squaredNorm();
   }
 
+  void project(int rows, const Real* x, const Real* matrix, Real* z) const override {
+    multiply_by_upper(rows, this->dimension(), x, matrix, z);
+  }
+
+  void gather(int rows, const Real* x, const Real* mixed, Real beta, Real* product) const override {
+    upper_of_product(rows, this->dimension(), x, mixed, beta, product);
+  }
+
   void scores(int count, const Real* x, const Real* z, double trace, double* scores) const override {
     const int d = this->dimension();
-    row_scores<Real>(this->block(count, d), {x, d}, {z, d}, trace, this->score_scale(), scores);
+    symmetric_row_scores<Real>(this->block(count, d), {x, d}, {z, d}, trace, this->score_scale(), scores);
   }
 
   void mix(int count, const double* slopes, const Real* x, const Real* /*z*/, Real* mixed) const override {
@@ -78,7 +89,8 @@ class Direct final : public Student<Real> {
               std::span<double> gradient) const override {
     const int d = this->dimension();
     Eigen::Map<Matrix> result(gradient.data(), d, d);
-    result = scale / 2 * symmetric_part(result) + 2 * this->decay() * symmetric_part(square(parameters));
+    const Matrix product = result.template selfadjointView<Eigen::Upper>();
+    result = scale / 2 * product + 2 * this->decay() * symmetric_part(square(parameters));
     result.diagonal().array() -= scale * trace_slope;
   }
 
@@ -150,6 +162,16 @@ template <class Real>
 void Student<Real>::load(std::span<const double> parameters, std::span<Real> matrix) const {
   std::transform(parameters.begin(), parameters.end(), matrix.begin(),
                  [](double entry) { return static_cast<Real>(entry); });
+}
+
+template <class Real>
+void Student<Real>::project(int rows, const Real* x, const Real* matrix, Real* z) const {
+  gemm(CblasNoTrans, CblasNoTrans, rows, columns_, dimension_, Real{1}, x, matrix, Real{0}, z);
+}
+
+template <class Real>
+void Student<Real>::gather(int rows, const Real* x, const Real* mixed, Real beta, Real* product) const {
+  gemm(CblasTrans, CblasNoTrans, dimension_, columns_, rows, Real{1}, x, mixed, beta, product);
 }
 
 template <class Real>

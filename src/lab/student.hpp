@@ -30,6 +30,11 @@ class Student {
   virtual double trace(std::span<const double> parameters) const = 0;
   virtual double penalty(std::span<const double> parameters) const = 0;
 
+  /// Z = X P.
+  virtual void project(int rows, const Real* x, const Real* matrix, Real* z) const;
+  /// product = X^T M + beta product.
+  virtual void gather(int rows, const Real* x, const Real* mixed, Real beta, Real* product) const;
+
   /// h_ab of `count` samples from X and Z, both a row a token.
   virtual void scores(int count, const Real* x, const Real* z, double trace, double* scores) const = 0;
   /// M of `count` samples, a row a token.

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <utility>
 
-#include "gemm.hpp"
 #include "qklab/lab/token_blocks.hpp"
 #include "serial_blas.hpp"
 
@@ -82,7 +81,6 @@ int Sweep<Real>::fitting_threads() const {
 
 template <class Real>
 double Sweep<Real>::sweep_chunk(int chunk, double trace, const SlopeRule& rule, Workspace& work) {
-  const int d = data_.dimension;
   const int tokens = data_.tokens;
   const int columns = student_->columns();
   const ScoreLayout layout = student_->layout();
@@ -101,16 +99,14 @@ double Sweep<Real>::sweep_chunk(int chunk, double trace, const SlopeRule& rule, 
     const int count = static_cast<int>(begin + (end - begin) * (block + 1) / blocks - first);
     const int rows = count * tokens;
     const Real* x = work.inputs.read(first, count);
-    gemm(CblasNoTrans, CblasNoTrans, rows, columns, d, Real{1}, x, matrix_.data(), Real{0},
-         work.projections.data());
+    student_->project(rows, x, matrix_.data(), work.projections.data());
     student_->scores(count, x, work.projections.data(), trace, work.scores.data());
     load_rows(data_.correlation, data_.samples, first, count, work.correlation);
     load_rows(data_.gram, data_.samples, first, count, work.gram);
     rule({chunk, omp_get_thread_num(), first, count, work.scores.data(), work.correlation.data(),
           work.gram.empty() ? nullptr : work.gram.data(), work.slopes.data()});
     student_->mix(count, work.slopes.data(), x, work.projections.data(), work.mixed.data());
-    gemm(CblasTrans, CblasNoTrans, d, columns, rows, Real{1}, x, work.mixed.data(),
-         block == 0 ? Real{0} : Real{1}, product);
+    student_->gather(rows, x, work.mixed.data(), block == 0 ? Real{0} : Real{1}, product);
     trace_slope += sum_of_diagonal(tokens, count, layout, work.slopes);
   }
   return trace_slope;

@@ -200,6 +200,27 @@ TEST(Objective, DirectStudentsSeeTheSymmetricPartOnly) {
   EXPECT_EQ(Matrix(gradient.transpose()), Matrix(gradient));
 }
 
+TEST(Objective, DirectStudentsFollowTheChainRuleOfTiedOnes) {
+  // S = W W^T: the same loss, and grad_W = 2 grad_S W. At d = 130 the triangles of the products have steps.
+  for (int tokens : {1, 2, 3}) {
+    Problem problem;
+    problem.dimension = 130;
+    problem.alpha = 0.003;
+    problem.tokens = tokens;
+    if (tokens == 1) problem.activation = Activation::identity;
+    problem.noise_out = 0.2;
+    problem.lambda = 0;
+    const Matrix weights = gaussian_parameters(problem, 1);
+    const Point tied = evaluate<double>(problem, weights);
+    problem.parametrization = Parametrization::direct;
+    const Point direct = evaluate<double>(problem, weights * weights.transpose());
+    EXPECT_NEAR(direct.value, tied.value, 1e-12 * tied.value);
+    const Matrix gradient = 2 * Eigen::Map<const Matrix>(direct.gradient.data(), 130, 130) * weights;
+    EXPECT_LT(distance({gradient.data(), gradient.data() + gradient.size()}, tied.gradient),
+              1e-12 * norm(tied.gradient));
+  }
+}
+
 TEST(Objective, PairsPermuteWithTheTokens) {
   // T = 2: exchanging the tokens of every sample exchanges h_00 and h_11; loss and gradient stay.
   Problem problem;
