@@ -5,10 +5,10 @@ JOBS ?= $(shell nproc)
 CPP := $(shell find include src tests benchmarks examples -name '*.hpp' -o -name '*.cpp')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build bench gallery validation lint format sanitize clean packages python configure
+.PHONY: help demo test build bench side-by-side gallery validation lint format sanitize clean packages python configure
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: build python ## the first figure, theory against trained models (some minutes), into build/demo
 	@tools/demo.sh
@@ -23,6 +23,11 @@ build: configure ## the command, build/release/qklab, without running anything
 bench: configure ## every benchmark, one after another
 	@cmake --build --preset release --target all_benchmarks
 	@set -e; for benchmark in $(RELEASE)/bench_*; do echo "== $$benchmark"; $$benchmark; done
+
+side-by-side: configure ## docs/performance.md: timed against PyTorch and SciPy (20 minutes, 6 GB; ONLY=part for some)
+	@cmake --build --preset release --target side_by_side
+	@tools/python_environment.sh .venv-bench benchmarks/side_by_side/requirements.txt
+	@PYTHONPATH=benchmarks .venv-bench/bin/python -m side_by_side $(if $(ONLY),--only "$(ONLY)")
 
 gallery: build python ## every figure of docs/gallery.md (about an hour; ONLY=name for some)
 	@$(PYTHON) tools/gallery.py --only "$(ONLY)"
@@ -56,5 +61,5 @@ python: packages ## the Python environment .venv of requirements.txt
 configure: packages
 	@cmake --preset release
 
-clean: ## remove builds and the Python environment
-	rm -rf build .venv
+clean: ## remove builds and the Python environments
+	rm -rf build .venv .venv-bench

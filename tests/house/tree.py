@@ -4,7 +4,10 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_OURS = {".git", ".venv", "build", "__pycache__", ".pytest_cache", ".ruff_cache", ".hypothesis", ".cache"}
+NOT_OURS = {
+    *(".git", ".venv", ".venv-bench", "build"),
+    *("__pycache__", ".pytest_cache", ".ruff_cache", ".hypothesis", ".cache"),
+}
 
 
 def files(*endings):
