@@ -1,20 +1,23 @@
 #include "qklab/core/random.hpp"
 
-#include <Random123/philox.h>
+#include <algorithm>
 
-#include <cmath>
-#include <numbers>
+#include "normal_numbers.hpp"
+#include "philox.hpp"
 
 namespace qklab {
+namespace {
+
+/// Words of a bulk of normals, some blocks of Philox at once.
+constexpr std::size_t bulk = 256;
+
+}  // namespace
 
 RandomStream::RandomStream(std::uint64_t seed, Purpose purpose, std::uint64_t index)
     : key_{seed, static_cast<std::uint64_t>(purpose)}, counter_{0, index, 0, 0} {}
 
 void RandomStream::refill() {
-  const r123::Philox4x64::ctr_type counter{{counter_[0], counter_[1], counter_[2], counter_[3]}};
-  const r123::Philox4x64::key_type key{{key_[0], key_[1]}};
-  const auto block = r123::Philox4x64()(counter, key);
-  for (int i = 0; i < 4; ++i) block_[i] = block[i];
+  philox(key_, counter_, 1, block_.data());
   ++counter_[0];
   used_ = 0;
 }
@@ -34,19 +37,38 @@ double RandomStream::normal() {
     has_spare_ = false;
     return spare_;
   }
-  const double radius = std::sqrt(-2 * std::log(uniform()));
-  const double angle = 2 * std::numbers::pi * uniform();
-  spare_ = radius * std::sin(angle);
+  const std::array<std::uint64_t, 2> words{bits(), bits()};
+  std::array<double, 2> pair;
+  normal_numbers(words.data(), 2, pair.data());
+  spare_ = pair[1];
   has_spare_ = true;
-  return radius * std::cos(angle);
+  return pair[0];
 }
 
 void RandomStream::fill_normal(std::span<double> values) {
-  for (double& value : values) value = normal();
+  std::size_t i = 0;
+  // Whole blocks at once give what one number after another would.
+  while (i < values.size() && (has_spare_ || used_ != 4)) values[i++] = normal();
+  std::array<std::uint64_t, bulk> words;
+  while (values.size() - i >= block_.size()) {
+    const std::size_t blocks = std::min(bulk, values.size() - i) / block_.size();
+    const std::size_t count = blocks * block_.size();
+    philox(key_, counter_, blocks, words.data());
+    counter_[0] += blocks;
+    normal_numbers(words.data(), count, values.data() + i);
+    i += count;
+  }
+  while (i < values.size()) values[i++] = normal();
 }
 
 void RandomStream::fill_normal(std::span<float> values) {
-  for (float& value : values) value = static_cast<float>(normal());
+  std::array<double, bulk> exact;
+  for (std::size_t i = 0; i < values.size(); i += bulk) {
+    const auto part = values.subspan(i, std::min(bulk, values.size() - i));
+    fill_normal(std::span<double>(exact).first(part.size()));
+    std::transform(exact.begin(), exact.begin() + static_cast<std::ptrdiff_t>(part.size()), part.begin(),
+                   [](double value) { return static_cast<float>(value); });
+  }
 }
 
 }  // namespace qklab

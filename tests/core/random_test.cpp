@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 #include <vector>
+
+#include "hwy/targets.h"
 
 namespace qklab {
 namespace {
@@ -15,6 +18,59 @@ TEST(RandomStream, ReproducesThePublishedPhiloxVector) {
   EXPECT_EQ(stream.bits(), 0xdb20fe9d672d0fdcULL);
   EXPECT_EQ(stream.bits(), 0xd7e772cee186176bULL);
   EXPECT_EQ(stream.bits(), 0x7e68b68aec7ba23bULL);
+}
+
+TEST(RandomStream, BulksArePublishedPhiloxToo) {
+  // Words of many counters at once, by way of normals: the same pairs as one after another from bits().
+  RandomStream words(5, Purpose::tokens, 17);
+  std::vector<double> normals(1000);
+  RandomStream(5, Purpose::tokens, 17).fill_normal(normals);
+  for (std::size_t i = 0; i < normals.size(); i += 2) {
+    const auto u = static_cast<long double>(words.uniform());
+    const auto v = static_cast<long double>(words.uniform());
+    const long double radius = std::sqrt(-2 * std::log(u));
+    const long double angle = 2 * std::numbers::pi_v<long double> * v;
+    ASSERT_NEAR(normals[i], static_cast<double>(radius * std::cos(angle)),
+                1e-15 * static_cast<double>(radius));
+    ASSERT_NEAR(normals[i + 1], static_cast<double>(radius * std::sin(angle)),
+                1e-15 * static_cast<double>(radius));
+  }
+}
+
+TEST(RandomStream, BulksAreOneNumberAfterAnother) {
+  for (std::size_t before : {0, 1, 2, 3}) {
+    for (std::size_t count : {0, 1, 5, 8, 63, 64, 67, 1001}) {
+      RandomStream one(9, Purpose::tokens, 2);
+      RandomStream bulk(9, Purpose::tokens, 2);
+      for (std::size_t i = 0; i < before; ++i) ASSERT_EQ(bulk.normal(), one.normal());
+      std::vector<double> values(count);
+      bulk.fill_normal(values);
+      for (double value : values) ASSERT_EQ(value, one.normal());
+      ASSERT_EQ(bulk.normal(), one.normal());
+    }
+  }
+  RandomStream one(9, Purpose::tokens, 2);
+  RandomStream bulk(9, Purpose::tokens, 2);
+  EXPECT_EQ(bulk.bits(), one.bits());  // half of a pair
+  std::vector<double> values(9);
+  bulk.fill_normal(values);
+  for (double value : values) EXPECT_EQ(value, one.normal());
+}
+
+TEST(RandomStream, EveryInstructionSetGivesTheSameNumbers) {
+  const auto draw = [] {
+    std::vector<double> normals(999);
+    RandomStream(4, Purpose::probe, 8).fill_normal(normals);
+    return normals;
+  };
+  const std::vector<double> best = draw();
+  const std::int64_t supported = hwy::SupportedTargets();
+  // The lowest bit is the best; without it comes the next.
+  for (std::int64_t left = supported & (supported - 1); left != 0; left &= left - 1) {
+    hwy::DisableTargets(supported & ~left);
+    EXPECT_EQ(draw(), best) << hwy::TargetName(left & -left);
+  }
+  hwy::DisableTargets(0);
 }
 
 TEST(RandomStream, SameTripleSameNumbers) {
