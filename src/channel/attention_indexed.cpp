@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <vector>
 
 #include "indexed_rows.hpp"
@@ -26,7 +27,9 @@ class SampleMemory {
       : scores_(model.score_count()),
         teacher_scores_(model.teacher_score_count()),
         outputs_(model.output_count()),
-        values_(hwy::AllocateAligned<V>(2 * scores_ + teacher_scores_ + outputs_ + work_size(model))) {}
+        values_(hwy::AllocateAligned<V>(2 * scores_ + teacher_scores_ + outputs_ + work_size(model))) {
+    if (values_ == nullptr) throw std::bad_alloc();
+  }
 
   V* student() { return values_.get(); }
   V* slope() { return student() + scores_; }
@@ -226,9 +229,10 @@ Eigen::MatrixXd curvature_sum(const AttentionIndexedModel& model, const SeenScor
   HWY_DYNAMIC_DISPATCH(curvatures)
   (model, whole, {count, student, teacher, label_noise, weights, directions.data(), width, sum.data()});
   if (whole < count) {
+    const int stride = count;
     const int rest = count - whole;
     const auto of_rest = [&](int rows, const double* values) {
-      return padded(rows, count, rest, values == nullptr ? nullptr : values + whole);
+      return padded(rows, stride, rest, values == nullptr ? nullptr : values + whole);
     };
     const auto last = of_rest(model.score_count(), student);
     const auto last_teacher = of_rest(model.teacher_score_count(), teacher);

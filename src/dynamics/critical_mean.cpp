@@ -65,15 +65,19 @@ CriticalMean critical_mean(const PopulationLoss& loss, const OrderParameters& st
     const VectorXd step = newton_step(at.gradient);
     double length = 1;
     CriticalMean next = at;
-    for (; length > 1e-9; length *= 0.5) {
+    bool improves = false;
+    for (int halving = 0; halving < 30 && !improves; ++halving, length *= 0.5) {
       next.parameters.mean.head(heads) = at.parameters.mean.head(heads) + length * step;
       next.gradient = loss.evaluate(next.parameters);
+      const double before = at.gradient.loss.value;
+      const double after = next.gradient.loss.value;
       const double gain = at.gradient.mean.dot(step) * length;
-      const bool descends = next.gradient.loss.value <= at.gradient.loss.value + 1e-4 * gain;
       // Near the minimum the loss no longer tells points apart; its slope does.
-      if (descends || next.gradient.mean.norm() < 0.5 * at.gradient.mean.norm()) break;
+      const bool level = after <= before + 1e-12 * (1 + std::abs(before));
+      improves = after <= before + 1e-4 * gain ||
+                 (level && next.gradient.mean.norm() < 0.5 * at.gradient.mean.norm());
     }
-    if (length <= 1e-9) {
+    if (!improves) {
       at.outcome = Outcome::stagnated;
       return at;
     }

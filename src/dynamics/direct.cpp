@@ -42,23 +42,25 @@ OrderTrajectory direct_flow(const PopulationLoss& loss, const OrderParameters& s
   }
   OrderParameters at = critical_mean(loss, start).parameters;  // throws where `start` does not fit
   VectorXd traces = trace;
-  const auto gradient_at = [&](const std::vector<double>& values) {
+  const auto follow = [&](const std::vector<double>& values) {
     const Closed state = unpacked(values, heads, count);
     set_students(state, at);
     traces.head(heads) = state.trace;
-    const CriticalMean critical = critical_mean(loss, at);
+    CriticalMean critical = critical_mean(loss, at);
     at = critical.parameters;
-    return critical.gradient;
+    return critical;
   };
 
   OrderTrajectory way;
+  bool is_critical = true;
   const auto flow = [&](const std::vector<double>& values, std::vector<double>& change, double /*tau*/) {
     // The integrator goes back from values that are not finite.
-    change = all_finite(values) ? packed(slopes_of(gradient_at(values), at, traces, options)) : values;
+    change = all_finite(values) ? packed(slopes_of(follow(values).gradient, at, traces, options)) : values;
   };
   const auto observe = [&](const std::vector<double>& values, double tau) {
-    const Estimate here = gradient_at(values).loss;
-    way.points.push_back({tau, at, traces, here});
+    const CriticalMean here = follow(values);
+    is_critical = is_critical && is_answer(here.outcome);
+    way.points.push_back({tau, at, traces, here.gradient.loss});
   };
   const Closed state{at.transposed.topRows(heads), at.product.topRows(heads), trace.head(heads)};
   IntegrationOptions integration;
@@ -66,7 +68,7 @@ OrderTrajectory direct_flow(const PopulationLoss& loss, const OrderParameters& s
   integration.max_steps = options.max_steps;
   integration.stop = options.stop;
   const Integration done = integrate(flow, packed(state), times, integration, observe);
-  way.outcome = done.outcome;
+  way.outcome = is_critical || !is_answer(done.outcome) ? done.outcome : Outcome::stagnated;
   way.steps = done.steps;
   return way;
 }

@@ -16,8 +16,10 @@ GaussianNodes product_grid(int dimension) {
   const Index count = dimension == 1 ? side : side * side;
   GaussianNodes nodes{RowMatrix(dimension, count), Eigen::VectorXd(count)};
   for (Index i = 0; i < count; ++i) {
-    nodes.normals(0, i) = step * static_cast<double>(i % side - half);
-    if (dimension == 2) nodes.normals(1, i) = step * static_cast<double>(i / side - half);
+    const Index column = i % side;
+    const Index row = i / side;
+    nodes.normals(0, i) = step * static_cast<double>(column - half);
+    if (dimension == 2) nodes.normals(1, i) = step * static_cast<double>(row - half);
     nodes.weights[i] = std::pow(step / std::sqrt(2 * std::numbers::pi), dimension) *
                        std::exp(-0.5 * nodes.normals.col(i).squaredNorm());
   }

@@ -27,6 +27,8 @@ class Flow {
   void slopes(const std::vector<double>& values, std::vector<double>& change);
   OrderPoint point(const std::vector<double>& values, double time);
   std::vector<StudentWeights> weights(const std::vector<double>& values) const;
+  /// Whether mu was on the critical manifold when a gradient was last asked for.
+  bool is_critical() const { return is_critical_; }
   std::span<const MatrixXd> students() const { return {matrices_.data(), weights_.size()}; }
 
  private:
@@ -42,6 +44,7 @@ class Flow {
   std::vector<MatrixXd> matrices_;  ///< students, teachers
   OrderParameters at_;
   VectorXd mean_;  ///< mu of the students on the critical manifold
+  bool is_critical_ = true;
 };
 
 std::vector<double> packed(const std::vector<StudentWeights>& weights);
@@ -52,7 +55,7 @@ void check(const PopulationLoss& loss, const std::vector<StudentWeights>& start,
 
 }  // namespace
 
-MatrixFlow matrix_flow(const PopulationLoss& loss, std::vector<StudentWeights> start,
+MatrixFlow matrix_flow(const PopulationLoss& loss, const std::vector<StudentWeights>& start,
                        const std::vector<MatrixXd>& teachers, const std::vector<double>& times,
                        const MatrixFlowOptions& options) {
   check(loss, start, teachers, options);
@@ -61,12 +64,14 @@ MatrixFlow matrix_flow(const PopulationLoss& loss, std::vector<StudentWeights> s
   Flow flow(loss, start, teachers, options);
   MatrixFlow result;
   std::vector<double> last = packed(start);
+  bool critical = true;
   const auto system = [&](const std::vector<double>& values, std::vector<double>& change, double /*tau*/) {
     flow.slopes(values, change);
   };
   const auto observe = [&](const std::vector<double>& values, double time) {
     last = values;
     result.trajectory.points.push_back(flow.point(values, time));
+    critical = critical && flow.is_critical();
     if (options.observe) options.observe(time, flow.students());
   };
   IntegrationOptions integration;
@@ -75,7 +80,7 @@ MatrixFlow matrix_flow(const PopulationLoss& loss, std::vector<StudentWeights> s
   integration.max_steps = options.max_steps;
   integration.stop = options.stop;
   const Integration done = integrate(system, packed(start), times, integration, observe);
-  result.trajectory.outcome = done.outcome;
+  result.trajectory.outcome = critical || !is_answer(done.outcome) ? done.outcome : Outcome::stagnated;
   result.trajectory.steps = done.steps;
   result.weights = flow.weights(last);
   return result;
@@ -134,6 +139,7 @@ LossGradient Flow::gradient_at(const std::vector<double>& values) {
   if (!on_manifold_) return loss_.evaluate(at_);
   at_.mean.head(mean_.size()) = mean_;
   CriticalMean critical = critical_mean(loss_, at_);
+  is_critical_ = is_answer(critical.outcome);
   at_ = critical.parameters;
   mean_ = at_.mean.head(mean_.size());
   critical.gradient.mean.setZero();

@@ -56,9 +56,9 @@ void average(const std::vector<MatrixXd>& values, MatrixXd& mean, MatrixXd& se);
 }  // namespace
 
 struct PopulationLoss::State {
-  State(const AttentionIndexedModel& model_, const QmcOptions& qmc, Slopes slopes_)
-      : model(checked(model_)),
-        slopes(slopes_),
+  State(const AttentionIndexedModel& given, const QmcOptions& qmc, Slopes form)
+      : model(checked(given)),
+        slopes(form),
         seen(seen_scores(model)),
         directions(joint_directions(seen)),
         weights(model.covariance),

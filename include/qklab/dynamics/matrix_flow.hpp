@@ -55,7 +55,7 @@ struct MatrixFlow {
 ///
 /// Throws InvalidParameter when weights or teachers are not those of the model, for tied weights under
 /// uncentred scores (Tr S is of order d), and for options or times outside their domain.
-MatrixFlow matrix_flow(const PopulationLoss& loss, std::vector<StudentWeights> start,
+MatrixFlow matrix_flow(const PopulationLoss& loss, const std::vector<StudentWeights>& start,
                        const std::vector<Eigen::MatrixXd>& teachers, const std::vector<double>& times,
                        const MatrixFlowOptions& options);
 

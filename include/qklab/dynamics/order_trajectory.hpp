@@ -21,6 +21,7 @@ struct OrderPoint {
 /// Any number of students along the times that were asked for.
 struct OrderTrajectory {
   std::vector<OrderPoint> points;  ///< one a time, in order; fewer where the way ended before
+  /// stagnated: mu of uncentred scores was not on the critical manifold at some time.
   Outcome outcome = Outcome::converged;
   int steps = 0;  ///< that the integrator took
 };
