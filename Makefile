@@ -32,8 +32,9 @@ side-by-side: configure ## docs/performance.md: timed against PyTorch and SciPy 
 gallery: build python ## every figure of docs/gallery.md (about an hour; ONLY=name for some)
 	@$(PYTHON) tools/gallery.py --only "$(ONLY)"
 
-validation: build python ## docs/validation.md: trained models against every prediction (about half an hour)
+validation: build python ## docs/validation*.md: runs against every prediction (about an hour)
 	@$(PYTHON) tools/validation.py --fresh
+	@$(PYTHON) tools/dynamics_validation.py --fresh
 
 lint: configure python ## layout and static analysis; changes nothing
 	clang-format --dry-run -Werror $(CPP)

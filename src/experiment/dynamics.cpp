@@ -74,13 +74,18 @@ void require_method(Method method, const DynamicsProblem& problem, const Dynamic
   switch (method) {
     case Method::sgd:
       return;
-    case Method::words:
-      throw InvalidParameter("method", "words",
-                             "must be one of sgd, exact, truncated, flow, direct, fast, untied");
     case Method::exact:
     case Method::truncated:
-      refuse_step_noise(method, options);
+    case Method::words:
       needs(Parametrization::tied);
+      if (method == Method::words && (options.order < 2 || options.order > 14)) {
+        throw InvalidParameter("order", options.order, "the longest word must be in 2..14");
+      }
+      if (options.step_noise && problem.model.noise_out > 0) {
+        throw InvalidParameter("noise_out", problem.model.noise_out,
+                               "theories of tied students take noise of finite steps along without label "
+                               "noise alone: must be 0");
+      }
       if (!symmetric_sample_loss(problem.model)) {
         throw InvalidParameter("method", to_string(method),
                                "knows one head of softmax, linear, h1, h2, h3 or denoising on independent "
@@ -158,7 +163,8 @@ std::vector<Way> follow_ways(Method method, const DynamicsProblem& problem, cons
     for (const lab::OnlineRun& run : runs) ways.push_back(way_of(run));
     return ways;
   }
-  std::vector<Way> ways = theoretical_ways(method, problem, options, fine_times(options.times));
+  std::vector<Way> ways = theoretical_ways(
+      method, problem, options, options.thresholds.empty() ? options.times : fine_times(options.times));
   for (Way& way : ways) {
     std::erase_if(way.points, [&](const DynamicsPoint& point) {
       return !std::ranges::binary_search(options.times, point.time);

@@ -7,7 +7,9 @@
 #include "qklab/dynamics/direct.hpp"
 #include "qklab/dynamics/matrix_flow.hpp"
 #include "qklab/dynamics/tied_flow.hpp"
+#include "qklab/dynamics/tied_noise.hpp"
 #include "qklab/dynamics/tied_truncated.hpp"
+#include "qklab/dynamics/words.hpp"
 
 namespace qklab::experiment {
 namespace {
@@ -108,6 +110,29 @@ bool has_seeds(Method method) {
 
 namespace {
 
+dynamics::Trajectory tied_trajectory(Method method, const dynamics::SymmetricLoss& loss,
+                                     const DiscreteLaw& teacher, const dynamics::TiedStart& start, double nu,
+                                     const std::vector<double>& times, const DynamicsOptions& options) {
+  if (method == Method::words) {
+    dynamics::WordOptions words;
+    words.order = options.order;
+    words.weight_decay = options.weight_decay;
+    words.nu = nu;
+    words.stop = options.stop;
+    return dynamics::word_hierarchy(loss, teacher, start, times, words);
+  }
+  if (nu > 0) {
+    dynamics::NoisyFlowOptions flow;
+    flow.weight_decay = options.weight_decay;
+    flow.stop = options.stop;
+    return dynamics::tied_flow_with_noise(loss, teacher, start, nu, times, flow);
+  }
+  dynamics::FlowOptions flow;
+  flow.weight_decay = options.weight_decay;
+  flow.stop = options.stop;
+  return dynamics::tied_flow(loss, teacher, start, times, flow);
+}
+
 Way tied_way(Method method, const DynamicsProblem& problem, const DynamicsOptions& options,
              const std::vector<double>& times) {
   DiscreteLaw teacher = teacher_nodes(problem);
@@ -117,10 +142,8 @@ Way tied_way(Method method, const DynamicsProblem& problem, const DynamicsOption
   if (method == Method::truncated) teacher = dynamics::truncated_law(teacher, options.order);
   const dynamics::SymmetricLoss loss(*symmetric_sample_loss(problem.model), moment(teacher, 2));
   const dynamics::TiedStart start{options.start, problem.kappa};
-  dynamics::FlowOptions flow;
-  flow.weight_decay = options.weight_decay;
-  flow.stop = options.stop;
-  const dynamics::Trajectory trajectory = dynamics::tied_flow(loss, teacher, start, times, flow);
+  const dynamics::Trajectory trajectory =
+      tied_trajectory(method, loss, teacher, start, step_noise(problem, options), times, options);
   // What noise on the labels adds to the loss.
   const double noise = problem.model.noise_out * problem.model.output_count();
   for (const dynamics::TrajectoryPoint& from : trajectory.points) {

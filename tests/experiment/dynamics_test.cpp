@@ -194,6 +194,34 @@ TEST(Dynamics, UntiedStudentsLearnFromTheCriticalManifold) {
             std::string::npos);
 }
 
+TEST(Dynamics, WordsAreTheExactSolutionWhileTheyAreTrusted) {
+  DynamicsOptions options = short_options();
+  options.times = {0.01, 0.05, 0.1, 2};
+  options.order = 8;
+  const auto runs = followed(softmax_problem(), {Method::words, Method::exact}, options);
+  EXPECT_EQ(runs[0].order, 8);
+  EXPECT_GT(runs[0].trusted_until, 0.05);
+  EXPECT_LT(runs[0].trusted_until, 2);
+  for (int i = 0; i < 3; ++i) {
+    if (runs[0].points[i].time > runs[0].trusted_until) continue;
+    EXPECT_NEAR(runs[0].points[i].overlap.value, runs[1].points[i].overlap.value, 2e-3);
+  }
+}
+
+TEST(Dynamics, NoiseOfStepsGrowsTheStudent) {
+  DynamicsOptions options = short_options();
+  options.thresholds = {};
+  const MethodRun without = followed(softmax_problem(), {Method::exact}, options).front();
+  options.step_noise = true;
+  const MethodRun with = followed(softmax_problem(), {Method::exact}, options).front();
+  EXPECT_GT(with.points[1].self_overlap.value, without.points[1].self_overlap.value + 0.005);
+  EXPECT_GT(with.points[1].trace.value, without.points[1].trace.value + 0.001);
+  DynamicsProblem noisy = softmax_problem();
+  noisy.model.noise_out = 0.1;
+  EXPECT_NE(test::message_of([&] { require_method(Method::exact, noisy, options); }).find("noise_out"),
+            std::string::npos);
+}
+
 TEST(Dynamics, RefusesMethodsThatDoNotKnowTheProblem) {
   DynamicsProblem problem = softmax_problem();
   problem.parametrization = Parametrization::direct;
