@@ -17,6 +17,10 @@ from .workers import ROOT
 PARTS = ["tuning", "training", "state-evolution", "scaling", "ranks", "products"]
 
 
+# Without the other parts the page says that they are missing.
+NEEDED = ["machine", "training", "state-evolution"]
+
+
 def main():
     options = parse()
     if options.only != ["page"]:
@@ -26,8 +30,8 @@ def main():
             print(f"side by side: {part}", flush=True)
             store(options, part, run(part, options))
     kept = {name: load(options, name) for name in ["machine", *PARTS]}
-    if all(kept[name] for name in kept if name != "ranks") and not options.toy:
-        options.page.write_text(page.text(kept))
+    if all(kept[name] for name in NEEDED) and not options.toy:
+        options.page.write_text(page.text(kept, options.note))
         print(f"{options.page} written")
 
 
@@ -45,6 +49,7 @@ def parse():
     )
     parser.add_argument("--rounds", type=int, default=9, help="repetitions of a short timing, in turns")
     parser.add_argument("--without-pytorch", dest="pytorch", action="store_false", help="time qklab alone")
+    parser.add_argument("--note", default="", help="a remark on this run, for the page")
     parser.add_argument("--store", type=Path, default=ROOT / "build" / "side_by_side")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "performance.md")
     options = parser.parse_args()

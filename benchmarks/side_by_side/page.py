@@ -3,9 +3,11 @@
 import re
 import string
 
+from .products import SIZE
 from .training import ACCURACIES, FORMS, HEADLINE, PLAIN_FORMS, RATES, key
 from .workers import HERE
 
+MISSING = "Not measured in this run."
 FORM_NAMES = {
     "matmul": "PyTorch, `z @ z.mT`",
     "pairs": "PyTorch, a sum a pair",
@@ -13,12 +15,14 @@ FORM_NAMES = {
 }
 
 
-def text(kept):
+def text(kept, note=""):
     training, theory = kept["training"], kept["state-evolution"]
     power_law = theory["points"]["power law"]
+    scaling, products = kept["scaling"], kept["products"]
     fields = {
         "processor": kept["machine"]["processor"],
         "cores": kept["machine"]["cores"],
+        "note": f"\n{note}\n" if note else "",
         "objective": "L(W) = (1/d²) Σ ‖y − softmax(h)‖² + (λ/d) ‖W‖²",
         "summary": _summary(training, theory),
         "threads": next(iter(training.values()))["threads"],
@@ -32,13 +36,13 @@ def text(kept):
         "evaluations": f"{power_law['plain']['evaluations']['median']:.0f}",
         "published": f"{power_law['published']:.6f}",
         "published_error": f"{power_law['published'] / power_law['reference'] - 1:+.1e}",
-        "training_sizes": _training_sizes(kept["scaling"]["training"]),
-        "theory_sizes": _theory_sizes(kept["scaling"]["theory"]),
-        "exponents": _exponents(kept["scaling"]),
-        "thread_table": _threads(kept["scaling"]["threads"]),
+        "training_sizes": _training_sizes(scaling["training"]) if scaling else MISSING,
+        "theory_sizes": _theory_sizes(scaling["theory"]) if scaling else MISSING,
+        "exponents": _exponents(scaling) if scaling else MISSING,
+        "thread_table": _threads(scaling["threads"]) if scaling else MISSING,
         "ranks": _ranks(kept["ranks"]),
-        "size": kept["products"]["size"],
-        "products": _products(kept["products"]["rows"]),
+        "size": products["size"] if products else SIZE,
+        "products": _products(products["rows"]) if products else MISSING,
         "machine": _machine(kept["machine"]),
     }
     return string.Template((HERE / "page.template").read_text()).substitute(fields)
