@@ -209,11 +209,14 @@ TEST(Dynamics, WordsAreTheExactSolutionWhileTheyAreTrusted) {
 }
 
 TEST(Dynamics, NoiseOfStepsGrowsTheStudent) {
+  DynamicsProblem problem = softmax_problem();
+  problem.model = attention_indexed_model(Architecture::h1);
   DynamicsOptions options = short_options();
   options.thresholds = {};
-  const MethodRun without = followed(softmax_problem(), {Method::exact}, options).front();
+  options.times = {0, 0.05};
+  const MethodRun without = followed(problem, {Method::exact}, options).front();
   options.step_noise = true;
-  const MethodRun with = followed(softmax_problem(), {Method::exact}, options).front();
+  const MethodRun with = followed(problem, {Method::exact}, options).front();
   EXPECT_GT(with.points[1].self_overlap.value, without.points[1].self_overlap.value + 0.005);
   EXPECT_GT(with.points[1].trace.value, without.points[1].trace.value + 0.001);
   DynamicsProblem noisy = softmax_problem();
