@@ -5,6 +5,7 @@
 
 #include "figure.hpp"
 #include "qklab/experiment/run_options.hpp"
+#include "trained_options.hpp"
 
 namespace qklab::cli {
 
@@ -25,7 +26,7 @@ experiment::CompareOptions compare_options(Session& session, int seeds) {
 
 Status present(Session& session, const experiment::Plan& plan, const experiment::CompareOptions& options,
                const Presentation& presentation) {
-  if (options.seeds > 0) experiment::require_trainable(plan.points, options.train);
+  if (options.seeds > 0) prepare_training(session, plan.points, options.train);
   const std::optional<Figure> figure = figure_of(session);
 
   PointPrinter printer(session, plan, presentation.columns, presentation.note);

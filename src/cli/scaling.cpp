@@ -91,7 +91,7 @@ Status follow_samples(Session& session) {
   experiment::CompareOptions options =
       compare_options(session, seeds_on_request(session.options, "trained_points"));
   options.solve.qmc.log2_points = experiment::search_log2_points(session.options, plan.points.front());
-  if (options.seeds > 0) experiment::require_trainable(plan.points, options.train);
+  if (options.seeds > 0) prepare_training(session, plan.points, options.train);
   theory::ScalingOptions scaling = scaling_options(session, plan);
   scaling.qmc = options.solve.qmc;
   const std::optional<Figure> figure = figure_of(session);

@@ -5,9 +5,11 @@
 
 #include "point_printer.hpp"
 #include "qklab/core/error.hpp"
+#include "qklab/core/memory.hpp"
 #include "qklab/experiment/json.hpp"
 #include "qklab/experiment/optimizer_choice.hpp"
 #include "qklab/experiment/run_options.hpp"
+#include "trained_options.hpp"
 #include "verb.hpp"
 #include "wording.hpp"
 
@@ -57,6 +59,8 @@ std::string run_list(const lab::TrainedRun& run, bool with_eigenvalues) {
   say("outcome", std::string(describe(run.outcome)),
       fmt::format("{} epochs{}, {:.3g} s, |gradient| {:.2g}", run.epochs, of_message_passing(run),
                   run.seconds, run.gradient_norm));
+  say("memory", fmt::format("{:.2g} GiB", run.memory.bytes / gibibyte),
+      fmt::format("as predicted; tokens {}", lab::to_string(run.memory.storage)));
   if (with_eigenvalues) {
     say(untied ? "eigenvalues of the symmetric part" : "eigenvalues of S", "", "");
     for (double s : run.eigenvalues) text.append("\n").append(number(s));
@@ -85,7 +89,7 @@ Status train_points(Session& session) {
   lab::TrainOptions options = experiment::train_options(session.options);
   options.stop = session.stop;
   options.progress = session.bar.piece();
-  experiment::require_trainable(plan.points, options);
+  prepare_training(session, plan.points, options);
 
   const bool with_eigenvalues = session.options.on("spectrum");
   PointPrinter printer(session, plan,

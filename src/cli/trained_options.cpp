@@ -1,7 +1,11 @@
 #include "trained_options.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "output.hpp"
+#include "qklab/core/memory.hpp"
 #include "qklab/experiment/run_options.hpp"
 
 namespace qklab::cli {
@@ -28,6 +32,16 @@ int seeds_on_request(const experiment::Description& options, const std::string& 
   for (const experiment::Option& option : experiment::training_options()) options.refuse(option.name, reason);
   options.refuse(experiment::seeds_option().name, reason);
   return 0;
+}
+
+void prepare_training(Session& session, const std::vector<Problem>& points,
+                      const lab::TrainOptions& options) {
+  constexpr double worth_a_word = gibibyte / 4;
+  const lab::MemoryNeed most = experiment::require_trainable(points, options);
+  if (most.bytes < worth_a_word || session.options.on("quiet")) return;
+  session.bar.clear();
+  complain(fmt::format("training holds {:.3g} GiB of memory, tokens {}", most.bytes / gibibyte,
+                       lab::to_string(most.storage)));
 }
 
 }  // namespace qklab::cli

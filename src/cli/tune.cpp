@@ -95,7 +95,7 @@ std::vector<experiment::Comparison> train_around(const theory::BestWeightDecay& 
 Status tune_points(Session& session) {
   const experiment::Plan plan = experiment::plan(session.options);
   experiment::CompareOptions options = compare_options(session, seeds_on_request(session.options, "train"));
-  if (options.seeds > 0) experiment::require_trainable(plan.points, options.train);
+  if (options.seeds > 0) prepare_training(session, plan.points, options.train);
   const std::optional<Figure> figure = figure_of(session);
   PointPrinter printer(session, plan,
                        {{"best lambda"}, {"test error"}, {"1 %: from"}, {"to"}, {"error given"}}, "");

@@ -45,8 +45,10 @@ double available_memory() {
 }
 
 void require_memory(double bytes, const std::string& parameter, const std::string& what) {
-  constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
-  const double available = available_memory();
+  require_memory(bytes, available_memory(), parameter, what);
+}
+
+void require_memory(double bytes, double available, const std::string& parameter, const std::string& what) {
   if (bytes <= available) return;
   throw ResourceError(fmt::format("{}: {} needs {:.3g} GiB, {:.3g} GiB are available", parameter, what,
                                   bytes / gibibyte, available / gibibyte));

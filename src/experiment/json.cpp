@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "json_parts.hpp"
+#include "qklab/core/memory.hpp"
 #include "qklab/experiment/run_options.hpp"
 #include "qklab/experiment/spectral_parts.hpp"
 #include "qklab/theory/untied.hpp"
@@ -57,6 +58,8 @@ Json measurements(const lab::TrainedRun& run, bool with_eigenvalues) {
   if (run.optimizer == lab::Optimizer::amp) json["message_passes"] = run.message_passes;
   json["gradient_norm"] = run.gradient_norm;
   json["seconds"] = run.seconds;
+  json["data"] = lab::to_string(run.memory.storage);
+  json["memory_gib"] = run.memory.bytes / gibibyte;
   put_outcome(json, run.outcome);
   json["seed"] = run.seed;
   return json;

@@ -57,6 +57,9 @@ std::vector<Option> training_options() {
       {"max_epochs", "NUMBER", "most passes over the data", text(standard.max_epochs)},
       {"learning_rate", "NUMBER", "first step of adam and gradient-descent", text(standard.learning_rate)},
       {"test_samples", "NUMBER", "fresh samples for the measured test error", text(standard.test_samples)},
+      {"data", "stored|regenerated|auto",
+       "tokens kept, or drawn again at every pass; auto: kept where they fit", to_string(standard.storage)},
+      {"memory", "GIB", "that training may take; else what is available", ""},
   };
 }
 
@@ -100,6 +103,12 @@ lab::TrainOptions train_options(const Description& description) {
       static_cast<int>(description.whole_number("max_epochs", 1, std::numeric_limits<int>::max()));
   options.learning_rate = description.number("learning_rate");
   options.test_samples = description.whole_number("test_samples", 2, most_samples);
+  options.storage = lab::parse_storage(description.text("data"));
+  if (description.given("memory")) {
+    const double gibibytes = description.number("memory");
+    if (!(gibibytes > 0)) throw InvalidParameter("memory", gibibytes, "must be > 0 (GiB)");
+    options.memory = gibibytes * gibibyte;
+  }
   if (!has_learning_rate(options.optimizer)) {
     description.refuse("learning_rate", "has no effect with optimizer = " + to_string(options.optimizer));
   }
@@ -110,18 +119,17 @@ bool has_learning_rate(lab::Optimizer optimizer) {
   return optimizer == lab::Optimizer::adam || optimizer == lab::Optimizer::gradient_descent;
 }
 
-void require_trainable(const std::vector<Problem>& points, const lab::TrainOptions& options) {
+lab::MemoryNeed require_trainable(const std::vector<Problem>& points, const lab::TrainOptions& options) {
   const bool is_open = options.optimizer == lab::Optimizer::automatic;
   for (const Problem& point : points) {
     lab::require_trainable(point, is_open ? lab::Optimizer::lbfgs : options.optimizer);
   }
-  const auto bytes = [&options](const Problem& point) { return lab::memory_estimate(point, options); };
-  const Problem& largest = *std::ranges::max_element(points, {}, bytes);
-  require_memory(
-      bytes(largest),
-      fmt::format("dimension = {}, kappa = {}, alpha = {}", largest.dimension, largest.kappa, largest.alpha),
-      fmt::format("training a student of width p = {:g} on n = {:g} samples",
-                  largest.kappa * largest.dimension, largest.alpha * largest.dimension * largest.dimension));
+  lab::MemoryNeed most;
+  for (const Problem& point : points) {
+    const lab::MemoryNeed need = lab::memory_need(point, options);
+    if (need.bytes > most.bytes) most = need;
+  }
+  return most;
 }
 
 }  // namespace qklab::experiment

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -8,8 +6,6 @@
 
 #include "amp_trainer.hpp"
 #include "qklab/core/error.hpp"
-#include "qklab/core/memory.hpp"
-#include "qklab/core/threads.hpp"
 #include "qklab/lab/dataset.hpp"
 #include "qklab/lab/descent.hpp"
 #include "qklab/lab/measure.hpp"
@@ -32,12 +28,10 @@ struct Trained {
   Outcome outcome = Outcome::stagnated;
 };
 
-void require_room(const Problem& problem, const TrainOptions& options);
-
 /// Nothing when stopped before the data were complete.
 template <class Real>
-std::optional<Trained> train(const Problem& problem, const TrainOptions& options, const Matrix& teacher,
-                             std::uint64_t seed);
+std::optional<Trained> train(const Problem& problem, const TrainOptions& options, TokenStorage storage,
+                             const Matrix& teacher, std::uint64_t seed);
 
 Descent minimize(const DifferentiableFunction& function, std::span<const double> start, Optimizer optimizer,
                  const DescentOptions& options);
@@ -53,13 +47,14 @@ TrainedRun unmeasured(const Problem& problem, std::uint64_t seed);
 TrainedRun run(const Problem& problem, const TrainOptions& options, std::uint64_t seed) {
   const auto begin = std::chrono::steady_clock::now();
   require_trainable(problem, options.optimizer);
-  require_room(problem, checked(options));
+  const MemoryNeed memory = memory_need(problem, checked(options));
   const Matrix teacher = draw_teacher(problem, seed);
   const std::optional<Trained> trained = options.precision == Precision::f32
-                                             ? train<float>(problem, options, teacher, seed)
-                                             : train<double>(problem, options, teacher, seed);
+                                             ? train<float>(problem, options, memory.storage, teacher, seed)
+                                             : train<double>(problem, options, memory.storage, teacher, seed);
   TrainedRun result = unmeasured(problem, seed);
   result.optimizer = options.optimizer;
+  result.memory = memory;
   if (trained) {
     const Matrix student = student_matrix(problem, trained->parameters);
     result.test_error = measure_test_error(problem, teacher, student, options.test_samples, seed);
@@ -96,37 +91,13 @@ void require_trainable(const Problem& problem, Optimizer optimizer) {
   }
 }
 
-double memory_estimate(const Problem& problem, const TrainOptions& options) {
-  const int bytes_per_real = options.precision == Precision::f32 ? 4 : 8;
-  const double d = problem.dimension;
-  const bool may_pass_messages =
-      options.optimizer == Optimizer::amp || options.optimizer == Optimizer::automatic;
-  const double optimizer_vectors = may_pass_messages || options.optimizer == Optimizer::lbfgs ? 48 : 8;
-  const double square_matrices = 10;
-  return (may_pass_messages ? message_passing_bytes(problem, bytes_per_real, thread_budget()) : 0) +
-         dataset_bytes(problem, bytes_per_real, TokenStorage::stored, thread_budget()) +
-         objective_bytes(problem, bytes_per_real, thread_budget()) +
-         8 * (optimizer_vectors * parameter_count(problem) + square_matrices * d * d +
-              static_cast<double>(options.test_samples));
-}
-
 namespace {
 
-void require_room(const Problem& problem, const TrainOptions& options) {
-  const double d = problem.dimension;
-  require_memory(
-      memory_estimate(problem, options), fmt::format("dimension = {}", problem.dimension),
-      fmt::format("training on n = {:.6g} samples (alpha = {:g}) with width p = {:.6g} (kappa = {:g})",
-                  std::round(problem.alpha * d * d), problem.alpha, std::round(problem.kappa * d),
-                  problem.kappa));
-}
-
 template <class Real>
-std::optional<Trained> train(const Problem& problem, const TrainOptions& options, const Matrix& teacher,
-                             std::uint64_t seed) {
+std::optional<Trained> train(const Problem& problem, const TrainOptions& options, TokenStorage storage,
+                             const Matrix& teacher, std::uint64_t seed) {
   const Dataset<Real> data = draw_dataset<Real>(
-      problem, teacher, seed,
-      {.storage = TokenStorage::stored, .progress = options.progress, .stop = options.stop});
+      problem, teacher, seed, {.storage = storage, .progress = options.progress, .stop = options.stop});
   if (options.stop.requested()) return std::nullopt;
   Objective<Real> objective(data, problem);
   const DifferentiableFunction function = [&](std::span<const double> point, std::span<double> gradient) {

@@ -8,6 +8,7 @@
 #include "gemm.hpp"
 #include "qklab/channel/attention_loss.hpp"
 #include "qklab/lab/measure.hpp"
+#include "qklab/lab/parameters.hpp"
 #include "row_kernels.hpp"
 
 namespace qklab::lab {
@@ -55,6 +56,15 @@ Estimate measure_test_error(const Problem& problem, const Matrix& teacher, const
     comparisons[omp_get_thread_num()].square_differences(seed, first, count, errors.data() + first);
   }
   return mean_and_error(errors);
+}
+
+double measurement_bytes(const Problem& problem, long test_samples, int threads) {
+  const double d = problem.dimension;
+  const double tokens = problem.tokens;
+  const double comparison = samples_a_block * tokens * (2 * d + 3 * tokens);
+  // Parameters and student, parts of it, two sets of modes and what LAPACK needs to find them.
+  const double matrices = parameter_count(problem) + 9 * d * d;
+  return 8 * (static_cast<double>(test_samples) + (threads + 1) * comparison + matrices);
 }
 
 namespace {

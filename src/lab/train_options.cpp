@@ -25,6 +25,11 @@ std::string to_string(Precision precision) {
   return precision == Precision::f32 ? "f32" : "f64";
 }
 
+std::string to_string(std::optional<TokenStorage> storage) {
+  if (!storage) return "auto";
+  return *storage == TokenStorage::stored ? "stored" : "regenerated";
+}
+
 Optimizer parse_optimizer(const std::string& name) {
   return parse_choice(
       "optimizer", name,
@@ -33,6 +38,12 @@ Optimizer parse_optimizer(const std::string& name) {
 
 Precision parse_precision(const std::string& name) {
   return parse_choice("precision", name, {Precision::f32, Precision::f64});
+}
+
+std::optional<TokenStorage> parse_storage(const std::string& name) {
+  using Storage = std::optional<TokenStorage>;
+  return parse_choice("data", name,
+                      {Storage(TokenStorage::stored), Storage(TokenStorage::regenerated), Storage()});
 }
 
 TrainOptions checked(TrainOptions options) {
@@ -47,6 +58,7 @@ TrainOptions checked(TrainOptions options) {
     throw InvalidParameter("test_samples", static_cast<double>(options.test_samples),
                            "must be >= 2 for a standard error");
   }
+  if (!(options.memory >= 0)) throw InvalidParameter("memory", options.memory, "must be >= 0");
   return options;
 }
 

@@ -366,12 +366,6 @@ TEST(Run, RefusesWhatDoesNotFitInMemory) {
   EXPECT_NE(message.find("dimension = 20000"), std::string::npos) << message;
   EXPECT_NE(message.find("n = 4e+08 samples"), std::string::npos) << message;
   EXPECT_NE(message.find("GiB"), std::string::npos) << message;
-  // 4e8 samples of two tokens of 20000 doubles.
-  EXPECT_GT(memory_estimate(problem, {}), 4e8 * 2 * 20000 * 8);
-  TrainOptions single;
-  single.precision = Precision::f32;
-  EXPECT_LT(memory_estimate(problem, single), 0.52 * memory_estimate(problem, {}));
-
   problem.dimension = 200;
   problem.kappa = 1e9;
   EXPECT_NE(message_of<ResourceError>(problem).find("kappa = 1e+09"), std::string::npos);

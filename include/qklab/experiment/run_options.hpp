@@ -36,8 +36,9 @@ lab::TrainOptions train_options(const Description& description);
 /// Adam and gradient descent take steps of a given length.
 bool has_learning_rate(lab::Optimizer optimizer);
 
-/// Throws unless every point can be trained: InvalidParameter (lab::require_trainable), or ResourceError that
-/// names the largest point when there is not the memory for it.
-void require_trainable(const std::vector<Problem>& points, const lab::TrainOptions& options);
+/// What the point that needs most memory will hold. Throws unless every point can be trained:
+/// InvalidParameter (lab::require_trainable), or ResourceError (lab::memory_need) that names a point for
+/// which there is not the memory.
+lab::MemoryNeed require_trainable(const std::vector<Problem>& points, const lab::TrainOptions& options);
 
 }  // namespace qklab::experiment

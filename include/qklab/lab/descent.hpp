@@ -50,6 +50,11 @@ struct Descent {
 Descent minimize_lbfgs(const DifferentiableFunction& function, std::span<const double> start,
                        const DescentOptions& options);
 
+/// Vectors of the size of x that minimize_lbfgs holds, its result included.
+inline constexpr int lbfgs_vectors = 49;
+/// The same for the other two.
+inline constexpr int first_order_vectors = 5;
+
 /// Adam with bias correction (Kingma and Ba, arXiv 1412.6980; decay rates 0.9 and 0.999) on the full
 /// gradient.
 ///

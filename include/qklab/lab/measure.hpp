@@ -46,4 +46,7 @@ double zero_fraction(const std::vector<double>& values);
 Estimate measure_test_error(const Problem& problem, const Matrix& teacher, const Matrix& student,
                             long samples, std::uint64_t seed);
 
+/// Bytes that the measurements of a trained run hold, its student included.
+double measurement_bytes(const Problem& problem, long test_samples, int threads);
+
 }  // namespace qklab::lab

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "qklab/core/problem.hpp"
 #include "qklab/core/progress.hpp"
 #include "qklab/core/standard_error.hpp"
+#include "qklab/lab/dataset.hpp"
 
 namespace qklab::lab {
 
@@ -20,6 +22,9 @@ std::string to_string(Optimizer optimizer);
 std::string to_string(Precision precision);
 Optimizer parse_optimizer(const std::string& name);
 Precision parse_precision(const std::string& name);
+/// "auto" for no value.
+std::string to_string(std::optional<TokenStorage> storage);
+std::optional<TokenStorage> parse_storage(const std::string& name);
 
 struct TrainOptions {
   Optimizer optimizer = Optimizer::lbfgs;
@@ -32,12 +37,22 @@ struct TrainOptions {
   int max_epochs = 5000;        ///< passes over the data; a message passing iteration is one
   double learning_rate = 0.05;  ///< first step, relative to the size of P; Adam and gradient descent only
   long test_samples = 20000;    ///< fresh samples for the measured test error
+  /// What becomes of the tokens; without a value they are stored where that fits in the memory, else
+  /// regenerated. The numbers of a run are bitwise the same.
+  std::optional<TokenStorage> storage{};
+  double memory = 0;  ///< bytes that may be held at once; 0: what is available when a run begins
   ProgressCallback progress{};
   StopToken stop{};
 };
 
 /// Throws InvalidParameter when an option is out of range.
 TrainOptions checked(TrainOptions options);
+
+/// What becomes of the tokens in a run, and the bytes that it holds at its peak.
+struct MemoryNeed {
+  TokenStorage storage = TokenStorage::stored;
+  double bytes = 0;
+};
 
 /// What one trained run measured. Every random choice is a function of `seed`.
 ///
@@ -68,6 +83,7 @@ struct TrainedRun {
   Optimizer optimizer = Optimizer::lbfgs;
   double gradient_norm = 0;  ///< |grad L|_F at the returned point
   double seconds = 0;
+  MemoryNeed memory;
   Outcome outcome = Outcome::stagnated;
 };
 
@@ -84,11 +100,14 @@ void require_trainable(const Problem& problem, Optimizer optimizer);
 /// point so far is measured and the outcome is `interrupted`; stopped before the data were drawn, nothing is
 /// measured: epochs = 0 and every number is NaN.
 ///
-/// Throws like require_trainable(), and ResourceError when data and work space would not fit in memory,
-/// estimated before anything is allocated.
+/// Throws like require_trainable() and memory_need().
 TrainedRun run(const Problem& problem, const TrainOptions& options, std::uint64_t seed);
 
+/// What `run` will hold: data set, objective, optimiser, measurements and the program itself. The tokens are
+/// as in the options. Throws ResourceError, with the numbers, for more than the options allow.
+MemoryNeed memory_need(const Problem& problem, const TrainOptions& options);
+
 /// Bytes that `run` will hold at its peak.
-double memory_estimate(const Problem& problem, const TrainOptions& options);
+double memory_estimate(const Problem& problem, const TrainOptions& options, TokenStorage storage);
 
 }  // namespace qklab::lab
