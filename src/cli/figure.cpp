@@ -55,7 +55,7 @@ void Figure::draw(const experiment::Json& document) const {
 }
 
 std::optional<Figure> figure_of(const Session& session) {
-  if (!session.options.given("plot")) return std::nullopt;
+  if (!session.options.given("plot") || session.ranks.rank() > 0) return std::nullopt;
   return Figure(session.options.text("plot"));
 }
 

@@ -1,5 +1,6 @@
 #include "output.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,6 +34,18 @@ void print_line(std::string line) {
 void complain(std::string message) {
   std::ranges::replace(message, '\n', ' ');
   write_all(STDERR_FILENO, "qklab: " + message + "\n");
+}
+
+Silence::Silence() : standard_error_(::dup(STDERR_FILENO)) {
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  ::dup2(nowhere, STDOUT_FILENO);
+  ::dup2(nowhere, STDERR_FILENO);
+  ::close(nowhere);
+}
+
+Silence::~Silence() {
+  ::dup2(standard_error_, STDERR_FILENO);
+  ::close(standard_error_);
 }
 
 }  // namespace qklab::cli

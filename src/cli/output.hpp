@@ -18,4 +18,17 @@ void print_line(std::string line);
 /// Writes "qklab: " and `message`, made one line, to standard error.
 void complain(std::string message);
 
+/// Only the first of several ranks speaks: from now on what this process writes is lost, but for what it says
+/// of an error of its own.
+class Silence {
+ public:
+  Silence();
+  ~Silence();
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  int standard_error_;
+};
+
 }  // namespace qklab::cli

@@ -17,6 +17,7 @@ experiment::CompareOptions compare_options(Session& session, int seeds) {
     options.train = experiment::train_options(session.options);
     options.train.stop = session.stop;
     options.train.progress = session.bar.piece();
+    options.train.ranks = session.ranks.ranks();
   }
   options.seeds = seeds;
   options.first_seed = experiment::seed(session.options);

@@ -89,6 +89,7 @@ Status train_points(Session& session) {
   lab::TrainOptions options = experiment::train_options(session.options);
   options.stop = session.stop;
   options.progress = session.bar.piece();
+  options.ranks = session.ranks.ranks();
   prepare_training(session, plan.points, options);
 
   const bool with_eigenvalues = session.options.on("spectrum");

@@ -9,6 +9,7 @@
 #include "qklab/core/progress.hpp"
 #include "qklab/experiment/description.hpp"
 #include "qklab/experiment/plan.hpp"
+#include "qklab/experiment/rank_session.hpp"
 
 namespace qklab::cli {
 
@@ -20,6 +21,7 @@ struct Session {
   const experiment::Description& options;
   ProgressBar& bar;
   StopToken stop;
+  experiment::RankSession& ranks;
 
   /// One line, or several, of results on standard output.
   void print(const std::string& lines);

@@ -13,14 +13,15 @@ bool is_stable(const Problem& problem, const StopToken& stop);
 
 lab::TrainOptions with_optimizer(lab::TrainOptions options, const theory::Solution& solution) {
   if (options.optimizer != lab::Optimizer::automatic) return options;
-  const bool settles = is_answer(solution.outcome) && solution.stable && takes_messages(solution.problem);
+  const bool settles = options.ranks.size == 1 && is_answer(solution.outcome) && solution.stable &&
+                       takes_messages(solution.problem);
   options.optimizer = settles ? lab::Optimizer::amp : lab::Optimizer::lbfgs;
   return options;
 }
 
 lab::TrainOptions with_optimizer(lab::TrainOptions options, const Problem& problem) {
   if (options.optimizer != lab::Optimizer::automatic) return options;
-  const bool settles = takes_messages(problem) && is_stable(problem, options.stop);
+  const bool settles = options.ranks.size == 1 && takes_messages(problem) && is_stable(problem, options.stop);
   options.optimizer = settles ? lab::Optimizer::amp : lab::Optimizer::lbfgs;
   return options;
 }

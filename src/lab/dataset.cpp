@@ -6,17 +6,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chunks.hpp"
 #include "draw_tokens.hpp"
 #include "gemm.hpp"
 #include "qklab/channel/attention_loss.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/core/random.hpp"
+#include "qklab/lab/parameters.hpp"
 #include "row_kernels.hpp"
 
 namespace qklab::lab {
 namespace {
-
-constexpr int samples_a_block = 64;
 
 /// Draws blocks of samples; each thread has its own.
 template <class Real>
@@ -50,7 +50,8 @@ class Sampler {
 };
 
 template <class Real>
-Dataset<Real> empty_dataset(const Problem& problem, std::uint64_t seed, TokenStorage storage);
+Dataset<Real> empty_dataset(const Problem& problem, std::uint64_t seed, TokenStorage storage,
+                            const Ranks& ranks);
 
 /// Copies the rows of a block (count entries each) to columns first .. of the rows of the data set (n entries
 /// each).
@@ -61,23 +62,27 @@ void store_rows(const std::vector<double>& block, int count, long first, long sa
 
 template <class Real>
 Dataset<Real> draw_dataset(const Problem& problem, const Matrix& teacher, std::uint64_t seed,
-                           const DrawOptions& options) {
-  Dataset<Real> data = empty_dataset<Real>(problem, seed, options.storage);
-  const long blocks = (data.samples + samples_a_block - 1) / samples_a_block;
-  std::vector<double> constants(static_cast<std::size_t>(blocks));
+                           const DrawOptions& options, const Ranks& ranks) {
+  Dataset<Real> data = empty_dataset<Real>(problem, seed, options.storage, ranks);
+  std::vector<double> constants(
+      static_cast<std::size_t>((data.whole + samples_a_group - 1) / samples_a_group));
   std::vector<Sampler<Real>> samplers(omp_get_max_threads(), Sampler<Real>(problem, teacher, seed));
+  // Parts begin with a group.
+  const long first_group = data.first / samples_a_group;
+  const long groups = (data.samples + samples_a_group - 1) / samples_a_group;
 #pragma omp parallel for schedule(static)
-  for (long block = 0; block < blocks; ++block) {
+  for (long group = 0; group < groups; ++group) {
     if (options.stop.requested()) continue;
-    const long first = block * samples_a_block;
-    const int count = static_cast<int>(std::min<long>(samples_a_block, data.samples - first));
-    constants[block] = samplers[omp_get_thread_num()].draw(first, count, data);
+    const long first = (first_group + group) * samples_a_group;
+    const int count = static_cast<int>(std::min<long>(samples_a_group, data.first + data.samples - first));
+    constants[first_group + group] = samplers[omp_get_thread_num()].draw(first, count, data);
     if (omp_get_thread_num() == 0 && options.progress) {
       const double done =
-          static_cast<double>(block + 1) * omp_get_num_threads() / static_cast<double>(blocks);
+          static_cast<double>(group + 1) * omp_get_num_threads() / static_cast<double>(groups);
       options.progress({"data", std::min(1.0, done), 1.0});
     }
   }
+  sum_over_ranks(ranks, constants);
   for (double constant : constants) data.constant += constant;
   return data;
 }
@@ -90,14 +95,15 @@ void require_independent_tokens(const Problem& problem) {
   }
 }
 
-double dataset_bytes(const Problem& problem, int bytes_per_real, TokenStorage storage, int threads) {
-  const double samples = problem.alpha * problem.dimension * problem.dimension;
+double dataset_bytes(const Problem& problem, int bytes_per_real, TokenStorage storage, int threads,
+                     int ranks) {
+  const double samples = problem.alpha * problem.dimension * problem.dimension * largest_share(ranks);
   const double tokens = problem.tokens;
   const double grams = problem.task == Task::seq2seq ? tokens * (tokens + 1) / 2 : 0;
   const double inputs = storage == TokenStorage::stored ? tokens * problem.dimension * bytes_per_real : 0;
   const double data = samples * (inputs + 8 * (tokens * tokens + grams));
-  const double sampler = 8.0 * samples_a_block * tokens * (2.0 * problem.dimension + 3 * tokens);
-  return data + threads * sampler;
+  const double sampler = 8.0 * samples_a_group * tokens * (2.0 * problem.dimension + 3 * tokens);
+  return data + (threads + 1) * sampler;
 }
 
 namespace {
@@ -111,7 +117,7 @@ Sampler<Real>::Sampler(const Problem& problem, const Matrix& teacher, std::uint6
       d_(problem.dimension),
       tokens_(problem.tokens),
       teacher_trace_(teacher.trace()),
-      inputs_(static_cast<std::size_t>(samples_a_block) * tokens_ * d_),
+      inputs_(static_cast<std::size_t>(samples_a_group) * tokens_ * d_),
       products_(inputs_.size()) {}
 
 template <class Real>
@@ -127,12 +133,12 @@ double Sampler<Real>::draw(long first, int count, Dataset<Real>& data) {
     for (double y : correlation_) constant += y * y;
   } else {
     constant = mix_tokens(first, count);
-    store_rows(gram_, count, first, data.samples, data.gram);
+    store_rows(gram_, count, first - data.first, data.samples, data.gram);
   }
-  store_rows(correlation_, count, first, data.samples, data.correlation);
+  store_rows(correlation_, count, first - data.first, data.samples, data.correlation);
   if (data.inputs.empty()) return constant;
   std::transform(inputs_.begin(), inputs_.begin() + static_cast<std::ptrdiff_t>(entries),
-                 data.inputs.begin() + static_cast<std::ptrdiff_t>(first * tokens_ * d_),
+                 data.inputs.begin() + static_cast<std::ptrdiff_t>((first - data.first) * tokens_ * d_),
                  [](double value) { return static_cast<Real>(value); });
   return constant;
 }
@@ -207,12 +213,17 @@ double Sampler<Real>::project_label(int sample, int count, const Matrix& noise) 
 }
 
 template <class Real>
-Dataset<Real> empty_dataset(const Problem& problem, std::uint64_t seed, TokenStorage storage) {
+Dataset<Real> empty_dataset(const Problem& problem, std::uint64_t seed, TokenStorage storage,
+                            const Ranks& ranks) {
   require_independent_tokens(problem);
   Dataset<Real> data;
   data.dimension = problem.dimension;
   data.tokens = problem.tokens;
-  data.samples = sample_count(problem);
+  data.whole = sample_count(problem);
+  const Chunks chunks =
+      chunks_of(data.whole, problem.tokens, problem.dimension, parameter_columns(problem), sizeof(Real));
+  data.first = chunks.begin(chunks.first_of_rank(ranks.rank, ranks.size));
+  data.samples = chunks.begin(chunks.first_of_rank(ranks.rank + 1, ranks.size)) - data.first;
   data.seed = seed;
   const auto n = static_cast<std::size_t>(data.samples);
   const auto tokens = static_cast<std::size_t>(problem.tokens);
@@ -232,7 +243,9 @@ void store_rows(const std::vector<double>& block, int count, long first, long sa
 
 }  // namespace
 
-template Dataset<float> draw_dataset(const Problem&, const Matrix&, std::uint64_t, const DrawOptions&);
-template Dataset<double> draw_dataset(const Problem&, const Matrix&, std::uint64_t, const DrawOptions&);
+template Dataset<float> draw_dataset(const Problem&, const Matrix&, std::uint64_t, const DrawOptions&,
+                                     const Ranks&);
+template Dataset<double> draw_dataset(const Problem&, const Matrix&, std::uint64_t, const DrawOptions&,
+                                      const Ranks&);
 
 }  // namespace qklab::lab

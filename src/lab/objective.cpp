@@ -1,6 +1,7 @@
 #include "qklab/lab/objective.hpp"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "qklab/channel/attention_loss.hpp"
@@ -9,9 +10,10 @@
 namespace qklab::lab {
 
 template <class Real>
-Objective<Real>::Objective(const Dataset<Real>& data, const Problem& problem, int block_samples)
+Objective<Real>::Objective(const Dataset<Real>& data, const Problem& problem, int block_samples,
+                           const Ranks& ranks)
     : channel_(checked(channel_of(problem))),
-      sweep_(std::make_shared<Sweep<Real>>(data, make_student<Real>(problem), block_samples)) {}
+      sweep_(std::make_shared<Sweep<Real>>(data, make_student<Real>(problem), block_samples, ranks)) {}
 
 template <class Real>
 long Objective<Real>::size() const {
@@ -30,8 +32,7 @@ double Objective<Real>::operator()(std::span<const double> parameters, std::span
                                                  block.gram, block.slopes, student.layout());
       },
       gradient);
-  double loss = data.constant;
-  for (double chunk_loss : losses) loss += chunk_loss;
+  const double loss = data.constant + sweep_->total(std::move(losses));
   const double d = data.dimension;
   student.finish(parameters, 1 / (d * d * std::sqrt(d)), trace_slope, gradient);
   loss_ = loss / (d * d);
@@ -39,8 +40,8 @@ double Objective<Real>::operator()(std::span<const double> parameters, std::span
   return loss_ + regularization_;
 }
 
-double objective_bytes(const Problem& problem, int bytes_per_real, int threads) {
-  return sweep_bytes(problem, parameter_count(problem) / problem.dimension, bytes_per_real, threads);
+double objective_bytes(const Problem& problem, int bytes_per_real, int threads, int ranks) {
+  return sweep_bytes(problem, parameter_count(problem) / problem.dimension, bytes_per_real, threads, ranks);
 }
 
 template class Objective<float>;

@@ -47,6 +47,10 @@ TrainedRun unmeasured(const Problem& problem, std::uint64_t seed);
 TrainedRun run(const Problem& problem, const TrainOptions& options, std::uint64_t seed) {
   const auto begin = std::chrono::steady_clock::now();
   require_trainable(problem, options.optimizer);
+  if (options.optimizer == Optimizer::amp && options.ranks.size > 1) {
+    throw InvalidParameter("optimizer", to_string(options.optimizer),
+                           "message passing needs all samples in one process: ranks share those of others");
+  }
   const MemoryNeed memory = memory_need(problem, checked(options));
   const Matrix teacher = draw_teacher(problem, seed);
   const std::optional<Trained> trained = options.precision == Precision::f32
@@ -97,9 +101,10 @@ template <class Real>
 std::optional<Trained> train(const Problem& problem, const TrainOptions& options, TokenStorage storage,
                              const Matrix& teacher, std::uint64_t seed) {
   const Dataset<Real> data = draw_dataset<Real>(
-      problem, teacher, seed, {.storage = storage, .progress = options.progress, .stop = options.stop});
+      problem, teacher, seed, {.storage = storage, .progress = options.progress, .stop = options.stop},
+      options.ranks);
   if (options.stop.requested()) return std::nullopt;
-  Objective<Real> objective(data, problem);
+  Objective<Real> objective(data, problem, 0, options.ranks);
   const DifferentiableFunction function = [&](std::span<const double> point, std::span<double> gradient) {
     return objective(point, gradient);
   };

@@ -13,11 +13,6 @@
 namespace qklab::lab {
 namespace {
 
-/// More chunks would cost memory (one product each), fewer would leave cores idle.
-constexpr int most_chunks = 64;
-
-int fitting_block(int tokens, int dimension, double columns, int bytes_per_real);
-
 /// Rows of a data set (n entries each) cut to the samples first .. first + count - 1.
 void load_rows(const std::vector<double>& rows, long samples, long first, int count,
                std::vector<double>& block);
@@ -41,15 +36,17 @@ struct Sweep<Real>::Workspace {
 };
 
 template <class Real>
-Sweep<Real>::Sweep(const Dataset<Real>& data, std::shared_ptr<const Student<Real>> student, int block_samples)
-    : data_(data), student_(std::move(student)) {
-  const int fitting = block_samples > 0 ? block_samples
-                                        : fitting_block(data.tokens, data.dimension, student_->columns(),
-                                                        static_cast<int>(sizeof(Real)));
-  block_ = static_cast<int>(std::min<long>(fitting, data.samples));
-  chunks_ = static_cast<int>(std::min<long>(most_chunks, (data.samples + block_ - 1) / block_));
-  matrix_.resize(static_cast<std::size_t>(data.dimension) * student_->columns());
-  chunk_products_.resize(matrix_.size() * chunks_);
+Sweep<Real>::Sweep(const Dataset<Real>& data, std::shared_ptr<const Student<Real>> student, int block_samples,
+                   Ranks ranks)
+    : data_(data),
+      student_(std::move(student)),
+      ranks_(std::move(ranks)),
+      chunks_(chunks_of(data.whole, data.tokens, data.dimension, student_->columns(), sizeof(Real))),
+      first_chunk_(chunks_.first_of_rank(ranks_.rank, ranks_.size)),
+      end_chunk_(chunks_.first_of_rank(ranks_.rank + 1, ranks_.size)),
+      matrix_(static_cast<std::size_t>(data.dimension) * student_->columns()),
+      chunk_products_(matrix_.size() * (end_chunk_ - first_chunk_)) {
+  if (block_samples > 0) chunks_.block = block_samples;
 }
 
 template <class Real>
@@ -57,18 +54,24 @@ double Sweep<Real>::operator()(std::span<const double> parameters, const SlopeRu
                                std::span<double> product) {
   student_->load(parameters, matrix_);
   const double trace = student_->trace(parameters);
-  std::vector<double> trace_slopes(chunks_);
+  std::vector<double> trace_slopes(chunks_.count);
   const int threads = fitting_threads();
   std::vector<Workspace> workspaces(threads, Workspace(data_));
   const SerialBlas serial;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
-  for (int chunk = 0; chunk < chunks_; ++chunk) {
+  for (int chunk = first_chunk_; chunk < end_chunk_; ++chunk) {
     trace_slopes[chunk] = sweep_chunk(chunk, trace, rule, workspaces[omp_get_thread_num()]);
   }
-  add_chunks(threads, product);
-  double trace_slope = 0;
-  for (double slope : trace_slopes) trace_slope += slope;
-  return trace_slope;
+  ranks_.sum(product, [&](long first, std::span<double> part) { add_chunks(threads, first, part); });
+  return total(std::move(trace_slopes));
+}
+
+template <class Real>
+double Sweep<Real>::total(std::vector<double> values) const {
+  sum_over_ranks(ranks_, values);
+  double sum = 0;
+  for (double value : values) sum += value;
+  return sum;
 }
 
 /// Starting a thread costs as much as some ten million flops when cores are busy.
@@ -85,15 +88,16 @@ double Sweep<Real>::sweep_chunk(int chunk, double trace, const SlopeRule& rule, 
   const int columns = student_->columns();
   const ScoreLayout layout = student_->layout();
   const int score_count = layout == ScoreLayout::full ? tokens * tokens : tokens * (tokens + 1) / 2;
-  const long begin = data_.samples * chunk / chunks_;
-  const long end = data_.samples * (chunk + 1) / chunks_;
-  Real* product = chunk_products_.data() + static_cast<std::size_t>(chunk) * matrix_.size();
-  work.projections.resize(static_cast<std::size_t>(block_) * tokens * columns);
+  const long begin = chunks_.begin(chunk) - data_.first;
+  const long end = chunks_.begin(chunk + 1) - data_.first;
+  Real* product = chunk_products_.data() + static_cast<std::size_t>(chunk - first_chunk_) * matrix_.size();
+  const long blocks = (end - begin + chunks_.block - 1) / chunks_.block;
+  const long largest = (end - begin + blocks - 1) / blocks;
+  work.projections.resize(static_cast<std::size_t>(largest) * tokens * columns);
   work.mixed.resize(work.projections.size());
-  work.scores.resize(static_cast<std::size_t>(block_) * score_count);
+  work.scores.resize(static_cast<std::size_t>(largest) * score_count);
   work.slopes.resize(work.scores.size());
   double trace_slope = 0;
-  const long blocks = (end - begin + block_ - 1) / block_;
   for (long block = 0; block < blocks; ++block) {
     const long first = begin + (end - begin) * block / blocks;
     const int count = static_cast<int>(begin + (end - begin) * (block + 1) / blocks - first);
@@ -112,43 +116,34 @@ double Sweep<Real>::sweep_chunk(int chunk, double trace, const SlopeRule& rule, 
   return trace_slope;
 }
 
-/// The products of the chunks, summed in their order.
+/// Adds the products of this rank's chunks in their order to the entries first, first + 1, ... of a sum.
 template <class Real>
-void Sweep<Real>::add_chunks(int threads, std::span<double> product) const {
-  const auto entries = static_cast<long>(product.size());
+void Sweep<Real>::add_chunks(int threads, long first, std::span<double> part) const {
+  const auto entries = static_cast<long>(part.size());
   constexpr long tile = 512;
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (long begin = 0; begin < entries; begin += tile) {
     const long end = std::min(begin + tile, entries);
-    std::array<double, tile> sum{};
-    for (int chunk = 0; chunk < chunks_; ++chunk) {
-      const Real* chunk_product = chunk_products_.data() + chunk * entries;
-      for (long i = begin; i < end; ++i) sum[i - begin] += chunk_product[i];
+    std::array<double, tile> sum;
+    std::copy_n(part.begin() + begin, end - begin, sum.begin());
+    for (int chunk = 0; chunk < end_chunk_ - first_chunk_; ++chunk) {
+      const Real* product = chunk_products_.data() + chunk * matrix_.size() + first;
+      for (long i = begin; i < end; ++i) sum[i - begin] += product[i];
     }
-    std::copy_n(sum.begin(), end - begin, product.begin() + begin);
+    std::copy_n(sum.begin(), end - begin, part.begin() + begin);
   }
 }
 
-double sweep_bytes(const Problem& problem, double columns, int bytes_per_real, int threads) {
+double sweep_bytes(const Problem& problem, double columns, int bytes_per_real, int threads, int ranks) {
   const double matrix = problem.dimension * columns * bytes_per_real;
-  const int fitting = fitting_block(problem.tokens, problem.dimension, columns, bytes_per_real);
-  const double block_rows = static_cast<double>(fitting) * problem.tokens;
-  const double scores = 8.0 * fitting * problem.tokens * (4.0 * problem.tokens);
+  const double samples = chunks_of(1, problem.tokens, problem.dimension, columns, bytes_per_real).block;
+  const double block_rows = samples * problem.tokens;
+  const double scores = 8 * samples * problem.tokens * (4.0 * problem.tokens);
   const double block = block_rows * (problem.dimension + 2 * columns) * bytes_per_real;
-  return (most_chunks + 1) * matrix + threads * (block + scores);
+  return (most_chunks * largest_share(ranks) + 1) * matrix + threads * (block + scores);
 }
 
 namespace {
-
-/// X, Z and M of a block stay in a megabyte; fewer than 128 rows starve the matrix products.
-int fitting_block(int tokens, int dimension, double columns, int bytes_per_real) {
-  constexpr double cache_bytes = 1 << 20;
-  constexpr double fewest_rows = 128;
-  constexpr double most_rows = 2048;
-  const double row_bytes = (dimension + 2 * columns) * bytes_per_real;
-  const double rows = std::clamp(cache_bytes / row_bytes, fewest_rows, most_rows);
-  return std::max(1, static_cast<int>(rows / tokens));
-}
 
 void load_rows(const std::vector<double>& rows, long samples, long first, int count,
                std::vector<double>& block) {

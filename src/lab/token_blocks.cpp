@@ -9,7 +9,7 @@ const Real* TokenBlocks<Real>::read(long first, int count) {
   const std::size_t entries = static_cast<std::size_t>(data_->tokens) * data_->dimension;
   if (!data_->inputs.empty()) return data_->inputs.data() + static_cast<std::size_t>(first) * entries;
   drawn_.resize(count * entries);
-  draw_tokens<Real>(data_->seed, Purpose::tokens, first, count, drawn_);
+  draw_tokens<Real>(data_->seed, Purpose::tokens, data_->first + first, count, drawn_);
   return drawn_.data();
 }
 

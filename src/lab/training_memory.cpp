@@ -26,7 +26,8 @@ std::string description(const Problem& problem);
 }  // namespace
 
 MemoryNeed memory_need(const Problem& problem, const TrainOptions& options) {
-  const double budget = options.memory > 0 ? options.memory : available_memory();
+  const double budget =
+      options.memory > 0 ? options.memory : available_memory() / options.ranks.on_this_machine;
   const auto need = [&](TokenStorage storage) {
     return MemoryNeed{storage, memory_estimate(problem, options, storage)};
   };
@@ -45,8 +46,8 @@ double memory_estimate(const Problem& problem, const TrainOptions& options, Toke
   const bool may_pass_messages =
       options.optimizer == Optimizer::amp || options.optimizer == Optimizer::automatic;
   const double training = (may_pass_messages ? message_passing_bytes(problem, bytes_per_real, threads) : 0) +
-                          dataset_bytes(problem, bytes_per_real, storage, threads) +
-                          objective_bytes(problem, bytes_per_real, threads) +
+                          dataset_bytes(problem, bytes_per_real, storage, threads, options.ranks.size) +
+                          objective_bytes(problem, bytes_per_real, threads, options.ranks.size) +
                           descent_bytes(problem, options) + square_matrix;
   const double measuring = measurement_bytes(problem, options.test_samples, threads) + square_matrix;
   return program_bytes + threads * blas_bytes_a_thread + std::max(training, measuring);

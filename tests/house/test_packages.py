@@ -12,6 +12,7 @@ BRINGS = {
     "fmt": "libfmt-dev",
     "nlohmann_json": "nlohmann-json3-dev",
     "CLI11": "libcli11-dev",
+    "MPI": "libopenmpi-dev",
     "libhwy": "libhwy-dev",
     "lbfgs": "liblbfgs-dev",
     "lbfgs.h": "liblbfgs-dev",

@@ -6,6 +6,7 @@
 #include "qklab/core/problem.hpp"
 #include "qklab/core/progress.hpp"
 #include "qklab/lab/matrix.hpp"
+#include "qklab/lab/ranks.hpp"
 
 namespace qklab::lab {
 
@@ -21,7 +22,9 @@ template <class Real>
 struct Dataset {
   int dimension = 0;       ///< d
   int tokens = 0;          ///< T
-  long samples = 0;        ///< n
+  long samples = 0;        ///< n, or this rank's part of them:
+  long first = 0;          ///< the number of the first of them among the n,
+  long whole = 0;          ///< and n
   std::uint64_t seed = 0;  ///< of the tokens
 
   /// x: token a of sample mu is the row mu * T + a of d entries; empty when tokens are regenerated.
@@ -30,7 +33,8 @@ struct Dataset {
   std::vector<double> correlation;
   /// C, [pair * n + mu], pairs a <= b row by row: x x^T/d (seq2seq); empty stands for the identity (seq2lab).
   std::vector<double> gram;
-  /// sum over mu of the part of the loss that does not depend on the prediction: ||y||_F^2 (seq2lab), or
+  /// sum over all n samples of the part of the loss that does not depend on the prediction: ||y||_F^2
+  /// (seq2lab), or
   /// ||y P||_F^2/d = Tr R C^-1 R^T (seq2seq), P the projector on the span of the sample's tokens.
   double constant = 0;
 };
@@ -53,15 +57,18 @@ struct DrawOptions {
 ///
 /// Once a stop is requested the samples that are left stay zero: such a data set is not to be used.
 ///
+/// Of several ranks each draws the samples that it passes over.
+///
 /// Throws InvalidParameter for a channel outside its domain and like require_independent_tokens().
 template <class Real>
 Dataset<Real> draw_dataset(const Problem& problem, const Matrix& teacher, std::uint64_t seed,
-                           const DrawOptions& options = {});
+                           const DrawOptions& options = {}, const Ranks& ranks = {});
 
 /// Throws InvalidParameter for seq2seq with T > d, whose labels do not fix an attention matrix.
 void require_independent_tokens(const Problem& problem);
 
-/// Bytes of the data set and of the work space that draws it on `threads` threads.
-double dataset_bytes(const Problem& problem, int bytes_per_real, TokenStorage storage, int threads);
+/// Bytes of the data set on one of `ranks` ranks and of the work space that draws it on `threads` threads.
+double dataset_bytes(const Problem& problem, int bytes_per_real, TokenStorage storage, int threads,
+                     int ranks = 1);
 
 }  // namespace qklab::lab

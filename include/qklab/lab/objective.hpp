@@ -21,13 +21,15 @@ class Sweep;
 /// flops. Real is the type of the products; scores, loss and the sum over chunks of the data are double.
 ///
 /// Chunks are fixed by the data, reduced in order, and worked on with one BLAS thread each: the result is
-/// bitwise the same for any number of OpenMP threads. The data set must outlive the objective.
+/// bitwise the same for any number of OpenMP threads, and of ranks that the data set was drawn for. The data
+/// set must outlive the objective.
 template <class Real>
 class Objective {
  public:
   /// `block_samples` is the number of samples a block holds; 0 fits the block to the cache. Throws
   /// InvalidParameter for an activation that is not trained.
-  Objective(const Dataset<Real>& data, const Problem& problem, int block_samples = 0);
+  Objective(const Dataset<Real>& data, const Problem& problem, int block_samples = 0,
+            const Ranks& ranks = {});
 
   /// The number of parameters.
   long size() const;
@@ -47,7 +49,7 @@ class Objective {
   double regularization_ = 0;
 };
 
-/// Bytes that an objective holds beside its data, for `threads` OpenMP threads.
-double objective_bytes(const Problem& problem, int bytes_per_real, int threads);
+/// Bytes that an objective holds beside its data on one of `ranks` ranks, for `threads` OpenMP threads.
+double objective_bytes(const Problem& problem, int bytes_per_real, int threads, int ranks = 1);
 
 }  // namespace qklab::lab

@@ -13,7 +13,7 @@ class TokenBlocks {
  public:
   explicit TokenBlocks(const Dataset<Real>& data) : data_(&data) {}
 
-  /// Rows of d entries, those of the samples first .. first + count - 1 one after another, as in
+  /// Rows of d entries, those of this rank's samples first .. first + count - 1 one after another, as in
   /// Dataset::inputs. Valid until the next call.
   const Real* read(long first, int count);
 

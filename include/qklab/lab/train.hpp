@@ -41,6 +41,9 @@ struct TrainOptions {
   /// regenerated. The numbers of a run are bitwise the same.
   std::optional<TokenStorage> storage{};
   double memory = 0;  ///< bytes that may be held at once; 0: what is available when a run begins
+  /// That share the passes over the data. Every one of them runs the same; `stop` must be requested on all at
+  /// the same sum over ranks.
+  Ranks ranks{};
   ProgressCallback progress{};
   StopToken stop{};
 };
