@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attention_rows.hpp"
+#include "hardmax.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "../src/channel/attention_loss.cpp"
@@ -272,6 +273,9 @@ void padded_loss(const Channel& channel, int count, const LossRows<Real>& rows) 
 template <class Real>
 void attention(const Channel& channel, int count, const Real* scores, Real* attention, ScoreLayout layout) {
   checked(channel);
+  if (channel.activation == Activation::hardmax) {
+    return hardmax_attention(channel.tokens, count, AttentionRows<Real>{count, layout, scores, attention});
+  }
   const int whole = count - count % kGroup;
   dispatch(channel, whole, AttentionRows<Real>{count, layout, scores, attention});
   if (whole == count) return;
@@ -282,7 +286,7 @@ void attention(const Channel& channel, int count, const Real* scores, Real* atte
 template <class Real>
 double loss_and_gradient(const Channel& channel, int count, const Real* scores, const Real* correlation,
                          const Real* gram, Real* gradient, ScoreLayout layout) {
-  checked(channel);
+  checked_differentiable(channel);
   std::array<Real, kBlock> losses;
   double sum = 0;
   for (int first = 0; first < count; first += kBlock) {

@@ -93,7 +93,7 @@ std::vector<SampledSoftmax> sample(const Channel& channel, double noise_out, con
 }  // namespace
 
 OutputExpectation::OutputExpectation(Channel channel, double noise_in, double noise_out, QmcOptions options) {
-  checked(channel);
+  checked_differentiable(channel);
   check_noise("noise_in", noise_in);
   check_noise("noise_out", noise_out);
   checked(options);

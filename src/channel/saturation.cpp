@@ -145,7 +145,7 @@ Estimate estimate(const std::vector<Sampled>& samples, double Sampled::*member) 
 
 Saturation saturation(const Channel& channel, double noise_in, double teacher_self_overlap,
                       const QmcOptions& options) {
-  checked(channel);
+  checked_differentiable(channel);
   checked(options);
   if (!(noise_in >= 0 && std::isfinite(noise_in))) {
     throw InvalidParameter("noise_in", noise_in, "the variance of the noise must be >= 0 and finite");

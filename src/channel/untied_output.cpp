@@ -103,7 +103,7 @@ struct UntiedOutput::State {
 };
 
 UntiedOutput::UntiedOutput(Channel channel, double noise_in, double noise_out, QmcOptions options) {
-  checked(channel);
+  checked_differentiable(channel);
   if (channel.tokens < 2) {
     throw InvalidParameter("tokens", std::to_string(channel.tokens), "ordered pairs of tokens need T >= 2");
   }

@@ -67,13 +67,13 @@ Problem checked(Problem problem) {
   if (problem.tokens < 1) {
     throw InvalidParameter("tokens", problem.tokens, "the number of tokens T must be >= 1");
   }
-  if (problem.activation == Activation::softmax) {
-    if (problem.tokens < 2) {
-      throw InvalidParameter("tokens", problem.tokens,
-                             "the softmax of one token is constant: T must be >= 2");
-    }
-    require_positive("beta", problem.beta, "the inverse temperature");
+  const bool is_softmax = problem.activation == Activation::softmax;
+  if ((is_softmax || problem.activation == Activation::hardmax) && problem.tokens < 2) {
+    throw InvalidParameter(
+        "tokens", problem.tokens,
+        "the " + to_string(problem.activation) + " of one token is constant: T must be >= 2");
   }
+  if (is_softmax) require_positive("beta", problem.beta, "the inverse temperature");
   require_non_negative("noise_in", problem.noise_in, "the variance of the noise on the scores");
   require_non_negative("noise_out", problem.noise_out, "the variance of the noise on the labels");
   require_positive("kappa", problem.kappa, "the student's width ratio p/d");
@@ -136,6 +136,8 @@ std::string to_string(Activation activation) {
       return "hermite2";
     case Activation::hermite3:
       return "hermite3";
+    case Activation::hardmax:
+      return "hardmax";
   }
   return "unknown";
 }
@@ -157,9 +159,9 @@ std::string to_string(Parametrization parametrization) {
 }
 
 Activation parse_activation(const std::string& name) {
-  return parse_choice(
-      "activation", name,
-      {Activation::softmax, Activation::identity, Activation::hermite2, Activation::hermite3});
+  return parse_choice("activation", name,
+                      {Activation::softmax, Activation::identity, Activation::hermite2, Activation::hermite3,
+                       Activation::hardmax});
 }
 
 Task parse_task(const std::string& name) {

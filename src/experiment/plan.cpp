@@ -171,7 +171,7 @@ std::vector<Option> problem_options() {
       {"alpha", "NUMBERS", "n/d^2, samples per squared dimension, > 0", ""},
       {"samples", "NUMBERS", "n, in place of alpha", ""},
       {"tokens", "NUMBERS", "T, tokens in a sample", number(standard.tokens)},
-      {"activation", "softmax|identity|hermite2|hermite3", "from scores to labels",
+      {"activation", "softmax|identity|hermite2|hermite3|hardmax", "from scores to labels",
        to_string(standard.activation)},
       {"beta", "NUMBERS", "inverse temperature of the softmax", number(standard.beta)},
       {"task", "seq2lab|seq2seq", "label: the T x T attention matrix, or the T x d mixed tokens",

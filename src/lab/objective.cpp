@@ -12,7 +12,7 @@ namespace qklab::lab {
 template <class Real>
 Objective<Real>::Objective(const Dataset<Real>& data, const Problem& problem, int block_samples,
                            const Ranks& ranks)
-    : channel_(checked(channel_of(problem))),
+    : channel_(checked_differentiable(channel_of(problem))),
       sweep_(std::make_shared<Sweep<Real>>(data, make_student<Real>(problem), block_samples, ranks)) {}
 
 template <class Real>

@@ -30,7 +30,7 @@ Problem without_width(Problem problem) {
 
 ThresholdProblem threshold_problem(const Problem& problem) {
   checked(problem);
-  const Channel channel = checked(channel_of(problem));
+  const Channel channel = checked_differentiable(channel_of(problem));
   const bool direct = problem.parametrization == Parametrization::direct;
   return {problem.activation,
           problem.parametrization,

@@ -281,5 +281,35 @@ TEST(AttentionLossEdge, RefusesOneTokenSoftmax) {
   EXPECT_THROW(attention(Channel{Activation::softmax, 1, 1.0}, 1, &value, &value), InvalidParameter);
 }
 
+TEST(Attention, HardmaxIsTheLimitOfTheSoftmax) {
+  const int count = 37;
+  for (int tokens : {2, 3, 5}) {
+    for (ScoreLayout layout : {ScoreLayout::pairs, ScoreLayout::full}) {
+      const Channel hardmax{Activation::hardmax, tokens, 1.0};
+      const Batch<double> batch = random_batch<double>({hardmax, layout}, count, 1.0);
+      std::vector<double> hard(static_cast<std::size_t>(tokens) * tokens * count);
+      std::vector<double> soft(hard.size());
+      attention(hardmax, count, batch.scores.data(), hard.data(), layout);
+      attention(Channel{Activation::softmax, tokens, 1e6}, count, batch.scores.data(), soft.data(), layout);
+      for (std::size_t k = 0; k < hard.size(); ++k) EXPECT_NEAR(hard[k], soft[k], 1e-6);
+    }
+  }
+}
+
+TEST(Attention, HardmaxTakesTheFirstOfEqualScoresAndKeepsNaN) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Channel hardmax{Activation::hardmax, 2, 1.0};
+  const std::vector<double> scores{1, nan, 1, 0, 2, 0};  // h11, h12, h22 of two samples
+  std::vector<double> labels(8);
+  attention(hardmax, 2, scores.data(), labels.data());
+  EXPECT_EQ(sample_of(labels, 2, 0), (std::vector<double>{1, 0, 0, 1}));
+  EXPECT_TRUE(std::isnan(labels[1]) && std::isnan(labels[3]));
+  EXPECT_EQ(labels[5], 1);
+  std::vector<double> gradient(6);
+  EXPECT_THROW(loss_and_gradient(hardmax, 2, scores.data(), labels.data(), static_cast<double*>(nullptr),
+                                 gradient.data()),
+               InvalidParameter);
+}
+
 }  // namespace
 }  // namespace qklab

@@ -14,6 +14,7 @@ TEST(Channel, CountsScoresAndVisibleDirections) {
   EXPECT_EQ((Channel{Activation::softmax, 2, 1.0}.score_dimension()), 2);
   EXPECT_EQ((Channel{Activation::softmax, 4, 1.0}.score_dimension()), 9);
   EXPECT_EQ((Channel{Activation::identity, 3, 1.0}.score_dimension()), 6);
+  EXPECT_EQ((Channel{Activation::hardmax, 3, 1.0}.score_dimension()), 5);
 }
 
 TEST(Channel, RejectsWhatHasNoMeaning) {
@@ -33,6 +34,18 @@ TEST(Channel, HermiteActivationsAreRefusedByName) {
     FAIL() << "hermite2 was accepted";
   } catch (const InvalidParameter& error) {
     EXPECT_NE(std::string(error.what()).find("hermite2"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Channel, HardmaxHasNoGradient) {
+  const Channel hardmax{Activation::hardmax, 2, 1.0};
+  EXPECT_NO_THROW(checked(hardmax));
+  EXPECT_THROW(checked(Channel{Activation::hardmax, 1, 1.0}), InvalidParameter);
+  try {
+    checked_differentiable(hardmax);
+    FAIL() << "hardmax was accepted";
+  } catch (const InvalidParameter& error) {
+    EXPECT_NE(std::string(error.what()).find("activation = hardmax"), std::string::npos) << error.what();
   }
 }
 

@@ -100,8 +100,8 @@ TEST(Problem, SelfOverlapOfTheTeacher) {
 }
 
 TEST(Problem, NamesRoundTrip) {
-  for (Activation a :
-       {Activation::softmax, Activation::identity, Activation::hermite2, Activation::hermite3}) {
+  for (Activation a : {Activation::softmax, Activation::identity, Activation::hermite2, Activation::hermite3,
+                       Activation::hardmax}) {
     EXPECT_EQ(parse_activation(to_string(a)), a);
   }
   for (Task t : {Task::seq2lab, Task::seq2seq}) EXPECT_EQ(parse_task(to_string(t)), t);

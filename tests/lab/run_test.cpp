@@ -377,6 +377,9 @@ TEST(Run, NamesWhatItCannotTrain) {
   problem.activation = Activation::hermite3;
   EXPECT_EQ(message_of<InvalidParameter>(problem),
             "activation = hermite3: training is available for softmax, identity");
+  problem.activation = Activation::hardmax;
+  EXPECT_EQ(message_of<InvalidParameter>(problem),
+            "activation = hardmax: training is available for softmax, identity");
   problem.activation = Activation::softmax;
   problem.parametrization = Parametrization::direct;
   problem.kappa = 0.5;

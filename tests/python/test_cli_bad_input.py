@@ -56,6 +56,8 @@ def untouched(tmp_path, monkeypatch):
         ),
         (["--alpha", "1", "--activation", "identity", "--beta", "2"], ["beta = 2:", "no effect"]),
         (["--alpha", "1", "--activation", "hermite2"], ["activation = hermite2:"]),
+        (["--alpha", "1", "--activation", "hardmax"], ["activation = hardmax:", "Bayes-optimal"]),
+        (["--alpha", "1", "--activation", "hardmax", "--tokens", "1"], ["tokens = 1:", "hardmax"]),
         (
             ["--alpha", "1", "--parametrization", "untied", "--kappa", "0.5"],
             ["kappa = 0.5:", "untied", ">= 1"],
@@ -132,6 +134,7 @@ def test_a_verb_is_needed():
         (["--plot", "phase.svg"], ["plot = phase.svg:", "kappa0"]),
         (["--plot", "phase.svg", "--kappa0", "0.1,0.2", "--tokens", "2,3"], ["plot = phase.svg:"]),
         (["--activation", "hermite2"], ["activation = hermite2:"]),
+        (["--activation", "hardmax"], ["activation = hardmax:"]),
     ],
 )
 def test_thresholds_refuse(arguments, words):

@@ -215,9 +215,11 @@ TEST(Thresholds, WhereThereIsNoneTheReasonIsGiven) {
   EXPECT_TRUE(has(reasons([](Problem& p) { p.kappa = 0.51; }), "no convex problem"));
   EXPECT_TRUE(has(reasons([](Problem& p) { p.parametrization = Parametrization::untied; }), "untied"));
   EXPECT_TRUE(has(reasons([](Problem&) {}), "interpolated at any alpha"));
-  Problem hermite;
-  hermite.activation = Activation::hermite2;
-  EXPECT_THROW(thresholds(hermite), InvalidParameter);
+  Problem unknown;
+  unknown.activation = Activation::hermite2;
+  EXPECT_THROW(thresholds(unknown), InvalidParameter);
+  unknown.activation = Activation::hardmax;
+  EXPECT_THROW(thresholds(unknown), InvalidParameter);
 }
 
 TEST(Thresholds, NothingBeatsThePosterior) {

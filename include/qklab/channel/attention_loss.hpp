@@ -8,7 +8,8 @@ namespace qklab {
 ///
 /// `scores` holds score_count(layout) rows of `count` values ([score * count + sample]), `attention` gets T*T
 /// rows ([(a*T + b) * count + sample]). Relative error of an entry: at most (T + 4 + 2 beta max|h|) epsilon
-/// of Real. NaN scores give NaN. Throws InvalidParameter for a channel outside its domain (see checked).
+/// of Real; hardmax is exact, and of equal largest scores takes the first. NaN scores give NaN. Throws
+/// InvalidParameter for a channel outside its domain (see checked).
 template <class Real>
 void attention(const Channel& channel, int count, const Real* scores, Real* attention,
                ScoreLayout layout = ScoreLayout::pairs);

@@ -26,12 +26,17 @@ struct Channel {
   int score_count(ScoreLayout layout) const {
     return layout == ScoreLayout::full ? tokens * tokens : pair_count();
   }
-  /// r: T(T+1)/2 - 1 for softmax, T(T+1)/2 for identity.
-  int score_dimension() const { return pair_count() - (activation == Activation::softmax ? 1 : 0); }
+  /// r: T(T+1)/2 - 1 for softmax and hardmax, T(T+1)/2 for identity.
+  int score_dimension() const { return pair_count() - (activation == Activation::identity ? 0 : 1); }
 };
 
-/// Throws InvalidParameter unless: softmax with T >= 2 and beta > 0, or identity with T >= 1.
+/// Throws InvalidParameter unless: softmax with T >= 2 and beta > 0, hardmax with T >= 2, or identity with
+/// T >= 1.
 Channel checked(Channel channel);
+
+/// The same for a channel whose labels change with the scores, so that a loss has a gradient: hardmax is
+/// refused as well.
+Channel checked_differentiable(Channel channel);
 
 Channel channel_of(const Problem& problem);
 

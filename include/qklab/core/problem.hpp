@@ -6,8 +6,9 @@
 
 namespace qklab {
 
-/// From scores to labels, sigma in docs/theory section 1.
-enum class Activation { softmax, identity, hermite2, hermite3 };
+/// From scores to labels, sigma in docs/theory section 1. hardmax is the softmax of beta -> infinity: row a
+/// holds one 1, at the largest h_ab.
+enum class Activation { softmax, identity, hermite2, hermite3, hardmax };
 
 /// seq2lab: the label is the T x T attention matrix. seq2seq: the label is the T x d mixed tokens.
 enum class Task { seq2lab, seq2seq };
@@ -40,7 +41,7 @@ using Teacher = std::variant<WishartTeacher, PowerLawTeacher, SpectrumTeacher>;
 /// samples.
 struct Problem {
   double alpha = 1.0;  ///< samples per squared dimension, n/d^2, > 0
-  int tokens = 2;      ///< T >= 1 (softmax: T >= 2)
+  int tokens = 2;      ///< T >= 1 (softmax and hardmax: T >= 2)
   Activation activation = Activation::softmax;
   double beta = 1.0;  ///< inverse temperature of the softmax, > 0
   Task task = Task::seq2lab;
