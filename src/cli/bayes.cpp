@@ -25,8 +25,9 @@ void refuse_options_of_a_student(const experiment::Description& options) {
 }
 
 std::vector<std::string> cells(const theory::BayesSolution& solution) {
-  return {with_error(solution.test_error), number(solution.squared_error), number(solution.overlap),
-          number(solution.overlap_hat)};
+  return {with_error(solution.test_error), with_error({solution.squared_error, solution.squared_error_se}),
+          with_error({solution.overlap, solution.squared_error_se}),
+          with_error({solution.overlap_hat, solution.overlap_hat_se})};
 }
 
 }  // namespace
@@ -41,11 +42,12 @@ Status solve_bayes_points(Session& session) {
   PointPrinter printer(session, plan, {{"test error"}, {"Q0 - q"}, {"overlap"}, {"conjugate"}},
                        "Bayes-optimal: the posterior mean of the target", options_of_a_student());
   Convergence convergence;
+  theory::BayesSolver solver(options);
   const ProgressCallback progress = session.bar.whole();
   const auto all = static_cast<double>(plan.points.size());
   for (std::size_t i = 0; i < plan.points.size() && !session.stop.requested(); ++i) {
     progress({"points", static_cast<double>(i), all});
-    const theory::BayesSolution point = theory::solve_bayes(plan.points[i], options);
+    const theory::BayesSolution point = solver.solve(plan.points[i]);
     printer.print(point.problem,
                   {[&] { return experiment::to_json(point, options); }, [&] { return bayes_list(point); },
                    [&] { return cells(point); }, remark(point.outcome)});

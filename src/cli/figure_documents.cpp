@@ -124,8 +124,9 @@ Json bayes_line(const Plan& plan, std::size_t begin, std::size_t end, const theo
   Json line{{"label", values.empty() ? "Bayes-optimal" : "Bayes-optimal, " + values},
             {"x", Json::array()},
             {"y", Json::array()}};
+  theory::BayesSolver solver(options);
   for (const Problem& point : points) {
-    const theory::BayesSolution solution = theory::solve_bayes(point, options);
+    const theory::BayesSolution solution = solver.solve(point);
     const bool has_a_place = is_answer(solution.outcome) && solution.test_error.value > 0;
     line["x"].push_back(experiment::option_value(point, option));
     line["y"].push_back(has_a_place ? Json(solution.test_error.value) : Json());

@@ -70,9 +70,10 @@ std::string bayes_list(const theory::BayesSolution& solution) {
   std::string text;
   const Say say{text};
   say("test error", with_error(solution.test_error), "of the posterior mean, no label noise");
-  say("squared error", number(solution.squared_error), "Q0 - q, Tr((S - S0)^2)/d");
-  say("overlap q", number(solution.overlap), "Tr(S S0)/d = Tr(S^2)/d");
-  say("conjugate of q", number(solution.overlap_hat), "");
+  const double se = solution.squared_error_se;
+  say("squared error", with_error({solution.squared_error, se}), "Q0 - q, Tr((S - S0)^2)/d");
+  say("overlap q", with_error({solution.overlap, se}), "Tr(S S0)/d = Tr(S^2)/d");
+  say("conjugate of q", with_error({solution.overlap_hat, solution.overlap_hat_se}), "");
   say("outcome", std::string(describe(solution.outcome)),
       fmt::format("{} iterations, residual {:.2g}", solution.iterations, solution.residual));
   if (solution.squared_error == 0) say("remark", "recovered", "the labels determine the target");

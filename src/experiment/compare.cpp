@@ -122,7 +122,7 @@ std::vector<Deviation> deviations(const Comparison& comparison, const theory::Ba
     if (quantity.quantity == "test_error") {
       quantity.theory = reference.test_error;
     } else if (quantity.quantity == "overlap" || quantity.quantity == "self_overlap") {
-      quantity.theory = {reference.overlap, 0};
+      quantity.theory = {reference.overlap, reference.squared_error_se};
     } else {
       continue;
     }

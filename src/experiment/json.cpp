@@ -199,8 +199,8 @@ Json to_json(const theory::BayesSolution& solution, const theory::SolveOptions& 
   json["estimator"] = "bayes";
   json["overlap"] = solution.overlap;
   json["self_overlap"] = solution.overlap;
-  json["squared_error"] = solution.squared_error;
-  json["overlap_hat"] = solution.overlap_hat;
+  put(json, "squared_error", {solution.squared_error, solution.squared_error_se});
+  put(json, "overlap_hat", {solution.overlap_hat, solution.overlap_hat_se});
   put(json, "test_error", solution.test_error);
   put_outcome(json, solution.outcome);
   json["iterations"] = solution.iterations;

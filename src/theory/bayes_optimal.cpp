@@ -4,55 +4,75 @@
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <numbers>
+#include <vector>
 
-#include "qklab/channel/output_expectation.hpp"
+#include "bayes_channel.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/spectra/free_convolution.hpp"
 
 namespace qklab::theory {
 namespace {
 
-/// What the equation needs of a problem.
-struct BayesProblem {
-  double kappa0;
-  double noise;    ///< Delta of (5.1)
-  double samples;  ///< 2 alpha r
-};
-
-BayesProblem bayes_problem(const Problem& problem);
-/// The root in log delta of (5.3), and what it took.
+/// The root in log delta of (5.3) or (5.7), and what it took.
 struct Root {
   double delta = 0;  ///< 0: S0 is recovered
   double residual = 0;
   int evaluations = 0;
 };
-Root find_noise_level(const BayesProblem& problem);
-Estimate test_error(const Problem& problem, double overlap, double squared_error, const QmcOptions& qmc);
+/// `scrambling` < 0: of the mean over scramblings.
+Root find_noise_level(BayesChannel& channel, int scrambling);
+double error_at(const BayesChannel& channel, const Root& root);
 /// Twice the share of free entries of a symmetric matrix that one of rank kappa0 d has.
 double free_share(double kappa0);
 
 }  // namespace
 
-BayesSolution solve_bayes(const Problem& problem, const SolveOptions& options) {
+BayesSolver::BayesSolver(const SolveOptions& options)
+    : channel_(std::make_unique<BayesChannel>(options.qmc)), options_(options) {}
+BayesSolver::~BayesSolver() = default;
+BayesSolver::BayesSolver(BayesSolver&&) noexcept = default;
+BayesSolver& BayesSolver::operator=(BayesSolver&&) noexcept = default;
+
+BayesSolution BayesSolver::solve(const Problem& problem) {
   constexpr double tolerance = 1e-9;
-  const BayesProblem bayes = bayes_problem(problem);
-  const Root root = find_noise_level(bayes);
+  BayesChannel& channel = *channel_;
+  channel.set(problem);
+  const Root root = find_noise_level(channel, -1);
   BayesSolution solution;
   solution.problem = problem;
-  solution.squared_error = root.delta > 0 ? wishart_denoising_error(bayes.kappa0, root.delta) : 0;
+  solution.squared_error = error_at(channel, root);
   solution.overlap = teacher_self_overlap(problem) - solution.squared_error;
   solution.overlap_hat = 1 / (root.delta * root.delta);
-  solution.test_error = test_error(problem, solution.overlap, solution.squared_error, options.qmc);
   solution.outcome = root.residual <= tolerance ? Outcome::converged : Outcome::stagnated;
   solution.iterations = root.evaluations;
   solution.residual = root.residual;
+  if (solution.squared_error == 0) return solution;
+
+  const std::vector<double> test_errors = channel.test_error(solution.squared_error);
+  solution.test_error = mean_and_error(test_errors);
+  if (channel.is_linear()) return solution;
+  std::vector<double> errors;
+  std::vector<double> hats;
+  std::vector<double> moved_test_errors;
+  for (int s = 0; s < options_.qmc.scramblings; ++s) {
+    const Root one = find_noise_level(channel, s);
+    errors.push_back(error_at(channel, one));
+    hats.push_back(1 / (one.delta * one.delta));
+    moved_test_errors.push_back(channel.test_error(errors.back())[s]);
+  }
+  solution.squared_error_se = mean_and_error(errors).se;
+  solution.overlap_hat_se = mean_and_error(hats).se;
+  solution.test_error.se = mean_and_error(moved_test_errors).se;
   return solution;
 }
 
+BayesSolution solve_bayes(const Problem& problem, const SolveOptions& options) {
+  return BayesSolver(options).solve(problem);
+}
+
 void require_bayes_reference(const Problem& problem) {
-  bayes_problem(problem);
+  bayes_channel_of(problem);
 }
 
 double wishart_denoising_error(double kappa0, double delta) {
@@ -75,59 +95,58 @@ double wishart_denoising_error(double kappa0, double delta) {
 }
 
 double bayes_recovery_alpha(const Problem& problem) {
-  const BayesProblem bayes = bayes_problem(problem);
-  if (bayes.noise > 0) {
-    throw InvalidParameter(problem.noise_in > 0 ? "noise_in" : "noise_out", bayes.noise,
+  const Channel channel = bayes_channel_of(problem);
+  if (channel.activation == Activation::hardmax) {
+    throw InvalidParameter("activation", to_string(channel.activation),
+                           "any number of hardmax labels leaves the target in doubt");
+  }
+  if (problem.noise_in > 0 || problem.noise_out > 0) {
+    throw InvalidParameter(problem.noise_in > 0 ? "noise_in" : "noise_out",
+                           problem.noise_in + problem.noise_out / 2,
                            "noise hides the target at any alpha: must be 0 for perfect recovery");
   }
-  return free_share(bayes.kappa0) * problem.alpha / bayes.samples;
+  return free_share(std::get<WishartTeacher>(problem.teacher).kappa0) / (2 * channel.score_dimension());
 }
 
 namespace {
-
-BayesProblem bayes_problem(const Problem& problem) {
-  checked(problem);
-  const Channel channel = checked(channel_of(problem));
-  const auto* wishart = std::get_if<WishartTeacher>(&problem.teacher);
-  if (wishart == nullptr) {
-    throw InvalidParameter(
-        "teacher", std::holds_alternative<PowerLawTeacher>(problem.teacher) ? "power-law" : "spectrum",
-        "the Bayes-optimal reference is known for a wishart teacher");
-  }
-  if (channel.activation == Activation::softmax && problem.noise_out > 0) {
-    throw InvalidParameter("noise_out", problem.noise_out,
-                           "the Bayes-optimal reference of softmax labels is known without noise on them: "
-                           "must be 0 (noise_in may be > 0)");
-  }
-  return {wishart->kappa0, problem.noise_in + problem.noise_out / 2,
-          2 * problem.alpha * channel.score_dimension()};
-}
 
 double free_share(double kappa0) {
   const double rank = std::min(kappa0, 1.0);
   return rank * (2 - rank);
 }
 
-Root find_noise_level(const BayesProblem& problem) {
-  constexpr double lowest = 1e-7;  // below it the law's own digits end
-  if (problem.noise == 0 && problem.samples >= free_share(problem.kappa0)) return {};
+double error_at(const BayesChannel& channel, const Root& root) {
+  return root.delta > 0 ? wishart_denoising_error(channel.kappa0(), root.delta) : 0;
+}
+
+Root find_noise_level(BayesChannel& channel, int scrambling) {
+  const double lowest = std::log(1e-7);  // below it the law's own digits end
+  const bool recovers = channel.is_linear() && channel.noise() == 0;
+  if (recovers && channel.visible_samples() >= free_share(channel.kappa0())) return {};
   Root root;
+  // log(1/(delta^2 qhat)): positive where the labels tell less than the noise level needs.
   const auto mismatch = [&](double log_delta) {
     ++root.evaluations;
-    const double delta = std::exp(log_delta);
-    const double needed = wishart_denoising_error(problem.kappa0, delta) + problem.noise;
-    return std::log(needed / (problem.samples * delta * delta));
+    const double error = wishart_denoising_error(channel.kappa0(), std::exp(log_delta));
+    const std::vector<double> hats = channel.overlap_hat(error);
+    const double hat = scrambling < 0 ? mean_and_error(hats).value : hats[scrambling];
+    return -2 * log_delta - std::log(hat);
   };
-  double lo = std::log(lowest);
-  double at_lo = mismatch(lo);
-  if (at_lo <= 0) return {0, 0, root.evaluations};
-  double hi = std::max(0.5 * std::log((1 + problem.kappa0 + problem.noise) / problem.samples), lo + 1);
+  double hi = 0.5 * std::log((1 + channel.kappa0() + channel.noise()) / channel.visible_samples());
+  hi = std::max(hi, lowest + 1);
   double at_hi = mismatch(hi);
   while (at_hi > 0) {
-    lo = hi;
-    at_lo = at_hi;
     hi += 1;
     at_hi = mismatch(hi);
+  }
+  double lo = hi;
+  double at_lo = at_hi;
+  while (at_lo <= 0) {
+    if (lo == lowest) return {0, 0, root.evaluations};
+    hi = lo;
+    at_hi = at_lo;
+    lo = std::max(lo - 1, lowest);
+    at_lo = mismatch(lo);
   }
   std::uintmax_t most = 100;
   const auto [below, above] = boost::math::tools::toms748_solve(
@@ -136,17 +155,6 @@ Root find_noise_level(const BayesProblem& problem) {
   root.delta = std::exp(middle);
   root.residual = std::abs(mismatch(middle));
   return root;
-}
-
-Estimate test_error(const Problem& problem, double overlap, double squared_error, const QmcOptions& qmc) {
-  if (squared_error == 0) return {0, 0};
-  const double self_overlap = teacher_self_overlap(problem);
-  // q - q^2/Q0 without cancellation, at m = q
-  const ScoreOverlaps overlaps =
-      ScoreOverlaps::from_orthogonal(self_overlap, overlap, overlap * squared_error / self_overlap);
-  const OutputExpectation expectation(channel_of(problem), 0, 0, qmc);
-  const Estimate error = mean_and_error(expectation.test_error(overlaps));
-  return {error.value, problem.activation == Activation::identity ? 0 : error.se};
 }
 
 }  // namespace

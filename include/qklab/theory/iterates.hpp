@@ -29,4 +29,13 @@ struct Iterate {
 std::vector<Iterate> iterates(const Problem& problem, const OrderParameters& start, int iterations,
                               const SolveOptions& options = {});
 
+/// The same of Bayes-optimal message passing, from a given overlap q (docs/theory section 5.5): iterate by
+/// iterate m = q, V = Q0 - q and mhat = Vhat = qhat. An estimate that knows nothing, S = 0, has q = 0; at
+/// q = Q0 nothing is left to learn.
+///
+/// Throws InvalidParameter like solve_bayes() (qklab/theory/bayes_optimal.hpp), for q outside [0, Q0] or
+/// iterations < 0.
+std::vector<Iterate> bayes_iterates(const Problem& problem, double overlap, int iterations,
+                                    const SolveOptions& options = {});
+
 }  // namespace qklab::theory
