@@ -19,13 +19,18 @@ namespace {
 /// The susceptibility of a student that does not move: the limit V -> 0 of the proximal map.
 constexpr double vanishing = 1e-40;
 
+/// Undamped, the posterior mean takes the few largest eigenvalues of the noise, which stick out of their
+/// limit at finite d, for signal (docs/theory section 5.5).
+constexpr double posterior_damping = 0.5;
+
+Problem without_student(Problem problem);
 template <class Real>
 double reachable(double tolerance);
 AmpTrajectory start(const Problem& problem);
 AmpTrajectory ended(AmpTrajectory path, Outcome outcome);
 Sectors mixed(double damping, const Sectors& last, const Sectors& next);
 bool is_usable(const AmpAnswer& answer);
-double change(const Sectors& from, const Sectors& to);
+double change(const Sectors& from, const Sectors& to, double least);
 double change(const Matrix& from, const Matrix& to);
 AmpIteration observed(const Problem& problem, const Matrix& teacher, const AmpTrajectory& path,
                       const AmpAnswer& answer);
@@ -33,14 +38,18 @@ AmpIteration observed(const Problem& problem, const Matrix& teacher, const AmpTr
 }  // namespace
 
 template <class Real>
-AmpTrajectory iterate_amp(const Dataset<Real>& data, const Problem& problem, const Matrix& teacher,
+AmpTrajectory iterate_amp(const Dataset<Real>& data, const Problem& given, const Matrix& teacher,
                           const AmpOptions& options) {
-  require_message_passing(problem);
+  require_message_passing(given, options.estimator);
+  const bool bayes = options.estimator == AmpEstimator::bayes;
+  const Problem problem = bayes ? without_student(given) : given;
   const double tolerance = reachable<Real>(checked(options).tolerance);
-  AmpPass<Real> pass(data, problem, erm_output(problem));
-  const std::unique_ptr<AmpDenoiser> denoise = erm_denoiser(problem);
+  AmpPass<Real> pass(data, problem, bayes ? bayes_output(problem) : erm_output(problem));
+  const std::unique_ptr<AmpDenoiser> denoise = bayes ? bayes_denoiser(problem) : erm_denoiser(problem);
   AmpTrajectory path = start(problem);
-  AmpDamping damping(options.damping, options.damp_when_needed);
+  const double least_damping = bayes && options.damp_when_needed ? posterior_damping : 0;
+  AmpDamping damping(std::max(options.damping, least_damping), options.damp_when_needed);
+  const double vanished = tolerance * tolerance * teacher_self_overlap(problem);
   for (int t = 0; t < options.max_iterations; ++t) {
     const AmpAnswer answer = pass(path.student, path.susceptibility, damping.current());
     if (!is_usable(answer)) return ended(std::move(path), Outcome::diverged);
@@ -54,7 +63,7 @@ AmpTrajectory iterate_amp(const Dataset<Real>& data, const Problem& problem, con
     if (options.iterate_samples > 0) {
       now.test_error = measure_test_error(problem, teacher, path.student, options.iterate_samples, data.seed);
     }
-    const double moved = std::max(now.residual, change(path.susceptibility, next.susceptibility));
+    const double moved = std::max(now.residual, change(path.susceptibility, next.susceptibility, vanished));
     path.iterations.push_back(now);
     if (!std::isfinite(moved)) return ended(std::move(path), Outcome::diverged);
     path.student = std::move(next.matrix);
@@ -93,7 +102,14 @@ AmpOptions checked(AmpOptions options) {
   return options;
 }
 
-void require_message_passing(const Problem& problem) {
+void require_message_passing(const Problem& problem, AmpEstimator estimator) {
+  if (estimator == AmpEstimator::bayes) {
+    checked(problem);
+    require_independent_tokens(problem);
+    bayes_denoiser(problem);
+    bayes_output(problem);
+    return;
+  }
   require_trainable(problem);
   const bool untied = problem.parametrization == Parametrization::untied;
   if (untied && problem.tokens > 1) {
@@ -106,6 +122,12 @@ void require_message_passing(const Problem& problem) {
 }
 
 namespace {
+
+Problem without_student(Problem problem) {
+  problem.parametrization = Parametrization::tied;
+  problem.kappa = 1;
+  return problem;
+}
 
 template <class Real>
 double reachable(double tolerance) {
@@ -140,8 +162,10 @@ bool is_usable(const AmpAnswer& answer) {
          std::isfinite(vhat.antisymmetric);
 }
 
-double change(const Sectors& from, const Sectors& to) {
-  const auto relative = [](double a, double b) { return a == b ? 0 : std::abs(b - a) / std::max(a, b); };
+double change(const Sectors& from, const Sectors& to, double least) {
+  const auto relative = [least](double a, double b) {
+    return a == b ? 0 : std::abs(b - a) / std::max({a, b, least});
+  };
   return std::max(relative(from.symmetric, to.symmetric), relative(from.antisymmetric, to.antisymmetric));
 }
 
@@ -155,7 +179,9 @@ AmpIteration observed(const Problem& problem, const Matrix& teacher, const AmpTr
   const Matrix& s = path.student;
   const double d = problem.dimension;
   AmpIteration now;
+  const Matrix error = s - teacher;
   now.overlap = overlap(s, teacher);
+  now.squared_error = overlap(error, error);
   now.self_overlap = {overlap(s, s), 0};
   if (matrix_layout(problem) == ScoreLayout::full) {
     const Matrix symmetric = symmetric_part(s);

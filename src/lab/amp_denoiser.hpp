@@ -30,4 +30,7 @@ class AmpDenoiser {
 /// Empirical risk minimisation: the minimiser over S of Vhat |S|^2/2 - <R, S> + the penalty of (1.4).
 std::unique_ptr<AmpDenoiser> erm_denoiser(const Problem& problem);
 
+/// The posterior mean of S0 (docs/theory section 5.5). Throws InvalidParameter unless the teacher is Wishart.
+std::unique_ptr<AmpDenoiser> bayes_denoiser(const Problem& problem);
+
 }  // namespace qklab::lab

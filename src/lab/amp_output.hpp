@@ -45,4 +45,8 @@ using AmpOutputFactory = std::function<std::unique_ptr<AmpOutput>()>;
 /// Empirical risk minimisation: g of the proximal map (2.1), untied students of several tokens (8.3).
 AmpOutputFactory erm_output(const Problem& problem);
 
+/// The posterior mean: g = grad_w log Z (docs/theory section 5.4). The loss is NaN. Throws InvalidParameter
+/// like BayesResidual.
+AmpOutputFactory bayes_output(const Problem& problem);
+
 }  // namespace qklab::lab

@@ -26,7 +26,7 @@ AmpRun unmeasured(const Problem& problem, std::uint64_t seed);
 
 AmpRun run_amp(const Problem& problem, const AmpOptions& options, std::uint64_t seed) {
   const auto begin = std::chrono::steady_clock::now();
-  require_message_passing(problem);
+  require_message_passing(problem, options.estimator);
   require_room(problem, checked(options));
   const Matrix teacher = draw_teacher(problem, seed);
   AmpTrajectory path = options.precision == Precision::f32
@@ -35,10 +35,13 @@ AmpRun run_amp(const Problem& problem, const AmpOptions& options, std::uint64_t 
   AmpRun result = unmeasured(problem, seed);
   if (!path.iterations.empty()) {
     const Matrix& s = path.student;
-    const bool untied = problem.parametrization == Parametrization::untied;
+    const bool untied =
+        options.estimator == AmpEstimator::erm && problem.parametrization == Parametrization::untied;
     const Matrix symmetric = untied ? symmetric_part(s) : s;
     const Matrix antisymmetric = s - symmetric;
+    const Matrix error = s - teacher;
     result.overlap = overlap(s, teacher);
+    result.squared_error = overlap(error, error);
     result.self_overlap = {overlap(symmetric, symmetric), overlap(antisymmetric, antisymmetric)};
     result.susceptibility = path.susceptibility;
     result.spectrum = untied && problem.tokens > 1 ? singular_values(s) : symmetric_modes(s).values;
@@ -94,7 +97,7 @@ AmpRun unmeasured(const Problem& problem, std::uint64_t seed) {
   result.seed = seed;
   result.self_overlap = result.susceptibility = {unknown, unknown};
   result.test_error = {unknown, unknown};
-  result.overlap = result.zero_fraction = result.train_loss = unknown;
+  result.overlap = result.squared_error = result.zero_fraction = result.train_loss = unknown;
   result.outcome = Outcome::interrupted;
   return result;
 }

@@ -1,12 +1,10 @@
-#include <cblas.h>
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "amp_denoiser.hpp"
 #include "qklab/lab/measure.hpp"
-#include "serial_blas.hpp"
+#include "spectral_function.hpp"
 
 namespace qklab::lab {
 namespace {
@@ -38,12 +36,6 @@ class Threshold final : public AmpDenoiser {
   bool both_signs_;
 };
 
-/// U diag(values) U^T from the columns of U whose value is not zero.
-Matrix from_modes(const Eigen::MatrixXd& vectors, const std::vector<double>& values);
-
-/// (2/d^2) tr df/dR over symmetric matrices: the divided differences of f over all pairs of levels.
-double mean_response(const std::vector<double>& levels, const std::vector<double>& images);
-
 }  // namespace
 
 std::unique_ptr<AmpDenoiser> erm_denoiser(const Problem& problem) {
@@ -70,7 +62,9 @@ AmpStudent Threshold::operator()(const Matrix& R, const AmpConjugates& hats) {
   const double vhat = hats.susceptibility.symmetric;
   const Modes modes = symmetric_modes(R);
   std::vector<double> images = thresholded(modes.values);
-  const double response = mean_response(modes.values, images);
+  std::vector<double> slopes;
+  for (double image : images) slopes.push_back(image != 0 ? 1 : 0);
+  const double response = mean_response(modes.values, images, slopes);
   for (double& image : images) image /= vhat;
   return {from_modes(modes.vectors, images), {response / vhat, 0}};
 }
@@ -85,40 +79,6 @@ std::vector<double> Threshold::thresholded(const std::vector<double>& levels) co
     images[i] = std::copysign(size, levels[i]);
   }
   return images;
-}
-
-Matrix from_modes(const Eigen::MatrixXd& vectors, const std::vector<double>& values) {
-  const SerialBlas serial;
-  const auto d = static_cast<int>(vectors.rows());
-  Matrix result = Matrix::Zero(d, d);
-  Eigen::MatrixXd scaled(d, d);
-  for (const double sign : {1.0, -1.0}) {
-    int columns = 0;
-    for (int i = 0; i < d; ++i) {
-      if (sign * values[i] > 0) scaled.col(columns++) = std::sqrt(sign * values[i]) * vectors.col(i);
-    }
-    if (columns == 0) continue;
-    // The upper triangle of a column-major matrix is the lower one of a row-major matrix.
-    cblas_dsyrk(CblasColMajor, CblasUpper, CblasNoTrans, d, columns, sign, scaled.data(), d, 1.0,
-                result.data(), d);
-  }
-  result.triangularView<Eigen::StrictlyUpper>() = result.transpose();
-  return result;
-}
-
-double mean_response(const std::vector<double>& levels, const std::vector<double>& images) {
-  const std::size_t d = levels.size();
-  const double close = 1e-12 * std::max(std::abs(levels.front()), std::abs(levels.back()));
-  double sum = 0;
-  for (std::size_t i = 0; i < d; ++i) {
-    sum += images[i] != 0 ? 1 : 0;  // f' on the diagonal
-    for (std::size_t j = 0; j < i; ++j) {
-      if (images[i] == 0 && images[j] == 0) continue;
-      const double gap = levels[i] - levels[j];
-      sum += gap > close ? (images[i] - images[j]) / gap : 1.0;
-    }
-  }
-  return 2 * sum / static_cast<double>(d * d);
 }
 
 }  // namespace
