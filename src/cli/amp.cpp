@@ -93,7 +93,8 @@ std::vector<Column> columns() {
 
 std::vector<experiment::Option> iteration_options() {
   const lab::AmpOptions standard;
-  return {{"seeds", "NUMBER", "runs of each point, with seeds seed, seed + 1, ...", "1"},
+  return {estimator_options().front(),
+          {"seeds", "NUMBER", "runs of each point, with seeds seed, seed + 1, ...", "1"},
           {"precision", "f32|f64", "of the matrix products", to_string(standard.precision)},
           {"max_iterations", "NUMBER", "most iterations", fmt::format("{}", standard.max_iterations)},
           {"iterate_tolerance", "NUMBER", "on the relative change of S in an undamped step",
@@ -110,6 +111,7 @@ MessagePassingOptions options_of(Session& session) {
   MessagePassingOptions options;
   options.solve = experiment::solve_options(given);
   options.solve.stop = session.stop;
+  if (estimator_of(given) == Estimator::bayes) options.amp.estimator = lab::AmpEstimator::bayes;
   options.amp.precision = lab::parse_precision(given.text("precision"));
   options.amp.max_iterations = static_cast<int>(given.whole_number("max_iterations", 1, 1'000'000));
   options.amp.tolerance = given.number("iterate_tolerance");
@@ -129,15 +131,23 @@ MessagePassingOptions options_of(Session& session) {
 }
 
 Status pass_messages(Session& session) {
+  const bool is_bayes = estimator_of(session.options) == Estimator::bayes;
+  if (is_bayes) {
+    for (const std::string& name : options_of_a_student()) {
+      session.options.refuse(name, "has no effect with estimator = bayes");
+    }
+  }
   const experiment::Plan plan = experiment::plan(session.options);
   const MessagePassingOptions options = options_of(session);
-  for (const Problem& point : plan.points) lab::require_message_passing(point);
+  for (const Problem& point : plan.points) lab::require_message_passing(point, options.amp.estimator);
   const std::optional<Figure> figure = figure_of(session);
 
   PointPrinter printer(
       session, plan, columns(),
-      fmt::format("approximate message passing, d = {}, {} seed{}; errors over seeds",
-                  plan.points.front().dimension, options.seeds, options.seeds == 1 ? "" : "s"));
+      fmt::format("message passing to {}, d = {}, {} seed{}; errors over seeds",
+                  is_bayes ? "the posterior mean" : "the minimiser", plan.points.front().dimension,
+                  options.seeds, options.seeds == 1 ? "" : "s"),
+      is_bayes ? options_of_a_student() : std::vector<std::string>{});
   Convergence convergence;
   std::vector<MessagePassing> finished;
   experiment::pass_messages(plan, options, [&](const MessagePassing& point) {

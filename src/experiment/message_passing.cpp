@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "qklab/experiment/point_solver.hpp"
+#include "qklab/theory/bayes_optimal.hpp"
 #include "qklab/theory/untied.hpp"
 
 namespace qklab::experiment {
@@ -17,7 +18,10 @@ Estimate mean_over(const Runs& runs, const Measure& measure);
 /// Passes messages until the seeds are through; false when stopped before.
 bool run_seeds(MessagePassing& point, const MessagePassingOptions& options,
                const std::function<void()>& run_is_complete);
-std::vector<ComparedIterate> iterates_of(const MessagePassing& point, const theory::SolveOptions& options);
+theory::Solution as_solution(const theory::BayesSolution& bayes);
+std::vector<ComparedIterate> iterates_of(const MessagePassing& point, const MessagePassingOptions& options);
+std::vector<theory::Iterate> predicted_iterates(const Problem& problem, const ComparedIterate& start,
+                                                int last, const MessagePassingOptions& options);
 ComparedIterate mean_iterate(const std::vector<lab::AmpRun>& runs, std::size_t iteration);
 /// How many iterates come before the first that a damped step made.
 std::size_t undamped(const std::vector<ComparedIterate>& iterates);
@@ -39,12 +43,14 @@ bool pass_messages(const Plan& plan, const MessagePassingOptions& options,
     show();
     if (plan.starts_a_series(i)) neighbour.reset();
     MessagePassing point;
-    point.fixed_point = solver.solve(plan.points[i], neighbour);
+    point.fixed_point = options.amp.estimator == lab::AmpEstimator::bayes
+                            ? as_solution(theory::solve_bayes(plan.points[i], options.solve))
+                            : solver.solve(plan.points[i], neighbour);
     neighbour = point.fixed_point;
     const bool is_complete = point.fixed_point.outcome != Outcome::interrupted &&
                              run_seeds(point, options, [&] { ++complete, show(); });
     point.outcome = is_complete ? outcome_of(point) : Outcome::interrupted;
-    point.iterates = iterates_of(point, options.solve);
+    point.iterates = iterates_of(point, options);
     report(point);
     if (!is_complete) return false;
   }
@@ -92,22 +98,42 @@ bool run_seeds(MessagePassing& point, const MessagePassingOptions& options,
   return true;
 }
 
-std::vector<ComparedIterate> iterates_of(const MessagePassing& point, const theory::SolveOptions& options) {
+theory::Solution as_solution(const theory::BayesSolution& bayes) {
+  theory::Solution solution;
+  solution.problem = bayes.problem;
+  solution.overlap = solution.self_overlap = {bayes.overlap, bayes.squared_error_se};
+  solution.susceptibility = {bayes.squared_error, bayes.squared_error_se};
+  solution.test_error = bayes.test_error;
+  solution.train_loss = solution.zero_fraction = solution.stability = {unknown, unknown};
+  solution.stable = true;
+  solution.outcome = bayes.outcome;
+  solution.iterations = bayes.iterations;
+  solution.residual = bayes.residual;
+  return solution;
+}
+
+std::vector<ComparedIterate> iterates_of(const MessagePassing& point, const MessagePassingOptions& options) {
   std::size_t longest = 0;
   for (const lab::AmpRun& run : point.runs) longest = std::max(longest, run.iterations.size());
   std::vector<ComparedIterate> iterates;
   for (std::size_t t = 0; t < longest; ++t) iterates.push_back(mean_iterate(point.runs, t));
-  if (iterates.empty() || theory::is_sampled(point.fixed_point.problem)) return iterates;
-
-  const ComparedIterate& start = iterates.front();
-  const double m = start.overlap.value;
-  const double q0 = teacher_self_overlap(point.fixed_point.problem);
-  const std::vector<theory::Iterate> predicted =
-      theory::iterates(point.fixed_point.problem,
-                       {m, std::max(0.0, start.self_overlap.value - m * m / q0), start.susceptibility.value},
-                       static_cast<int>(undamped(iterates)) - 1, options);
+  if (iterates.empty()) return iterates;
+  const std::vector<theory::Iterate> predicted = predicted_iterates(
+      point.fixed_point.problem, iterates.front(), static_cast<int>(undamped(iterates)) - 1, options);
   for (std::size_t t = 0; t < predicted.size(); ++t) iterates[t].predicted = predicted[t];
   return iterates;
+}
+
+std::vector<theory::Iterate> predicted_iterates(const Problem& problem, const ComparedIterate& start,
+                                                int last, const MessagePassingOptions& options) {
+  const double m = start.overlap.value;
+  if (options.amp.estimator == lab::AmpEstimator::bayes) {
+    return theory::bayes_iterates(problem, std::max(0.0, m), last, options.solve);
+  }
+  if (theory::is_sampled(problem)) return {};
+  const double orthogonal = start.self_overlap.value - m * m / teacher_self_overlap(problem);
+  return theory::iterates(problem, {m, std::max(0.0, orthogonal), start.susceptibility.value}, last,
+                          options.solve);
 }
 
 ComparedIterate mean_iterate(const std::vector<lab::AmpRun>& runs, std::size_t iteration) {

@@ -51,14 +51,20 @@ Json iterate_json(const ComparedIterate& iterate) {
 Json final_json(const MessagePassing& point, const MessagePassingOptions& options) {
   Json json{{"final", true}};
   json.update(to_json(point.fixed_point.problem));
-  json["estimator"] = "erm";
+  const bool is_bayes = options.amp.estimator == lab::AmpEstimator::bayes;
+  if (is_bayes) {
+    for (const char* of_a_student : {"kappa", "width", "parametrization", "lambda"}) json.erase(of_a_student);
+  }
+  json["estimator"] = is_bayes ? "bayes" : "erm";
   for (const Deviation& quantity : deviations(point)) {
     put(json, quantity.quantity, quantity.trained);
     put(json, "predicted_" + quantity.quantity, quantity.theory);
     json["deviation"][quantity.quantity] = quantity.in_errors;
   }
-  put(json, "stability", point.fixed_point.stability);
-  json["stable"] = point.fixed_point.stable;
+  if (!is_bayes) {
+    put(json, "stability", point.fixed_point.stability);
+    json["stable"] = point.fixed_point.stable;
+  }
   json["iterations"] = point.iterates.empty() ? 0 : point.iterates.back().iteration;
   json["runs"] = Json::array();
   for (const lab::AmpRun& run : point.runs) json["runs"].push_back(run_json(run));
@@ -84,6 +90,7 @@ Json run_json(const lab::AmpRun& run) {
   json["train_loss"] = run.train_loss;
   json["overlap"] = run.overlap;
   json["self_overlap"] = run.self_overlap.symmetric;
+  json["squared_error"] = run.squared_error;
   json["antisymmetric_self_overlap"] = run.self_overlap.antisymmetric;
   json["susceptibility"] = run.susceptibility.symmetric;
   json["zero_fraction"] = run.zero_fraction;

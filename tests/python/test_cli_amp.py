@@ -43,6 +43,19 @@ def test_the_fixed_point_of_the_last_object_is_that_of_theory():
     assert iterates[-1]["predicted_overlap"] == pytest.approx(solution["overlap"], rel=1e-5)
 
 
+def test_the_posterior_mean_reaches_its_own_state_evolution():
+    (solution,) = objects("theory", "--estimator", "bayes", "--alpha", "0.12", "--dimension", "60")
+    *iterates, last = objects(
+        *("amp", "--estimator", "bayes", "--alpha", "0.12", "--dimension", "60", "--seeds", "3"),
+        *("--test-samples", "2000", "--iterate-tolerance", "0.1"),
+    )
+    assert last["estimator"] == "bayes"
+    assert "lambda" not in last
+    assert last["predicted_overlap"] == pytest.approx(solution["overlap"])
+    assert abs(last["overlap"] - solution["overlap"]) < 4 * last["overlap_se"] + 6 / 60
+    assert iterates[0]["predicted_overlap"] == 0
+
+
 def test_points_of_a_grid_are_told_apart():
     lines = objects("amp", "--alpha", "1,2", *INSTANCE[2:], "--max-iterations", "4", status=3)
     assert [line["alpha"] for line in lines if line.get("final")] == [1, 2]

@@ -42,6 +42,8 @@ struct ComparedIterate {
 struct MessagePassing {
   std::vector<lab::AmpRun> runs;
   std::vector<ComparedIterate> iterates;
+  /// For the posterior mean what the Bayes-optimal solution says in its terms: V = Q0 - q, no training loss,
+  /// always stable.
   theory::Solution fixed_point;
   /// That of the theory when it and every run are answers; else the first outcome that is none.
   Outcome outcome = Outcome::stagnated;
