@@ -120,8 +120,9 @@ def _state_evolution(points):
 def _training_sizes(found):
     rows = []
     for d, row in found["rows"].items():
-        ratio = row["PyTorch"]["median"] / row["qklab"]["median"]
-        rows.append((d, _ms(row["qklab"]), _ms(row["PyTorch"]), f"{ratio:.2f}", f"{row['draw']:.2g}"))
+        theirs = row.get("PyTorch")
+        ratio = f"{theirs['median'] / row['qklab']['median']:.2f}" if theirs else ""
+        rows.append((d, _ms(row["qklab"]), _ms(theirs) if theirs else "", ratio, f"{row['draw']:.2g}"))
     return table(["d", "qklab, ms", "PyTorch, ms", "ratio", "drawing the data, s"], rows)
 
 

@@ -11,11 +11,12 @@ from .workers import ROOT
 
 COMMAND = ROOT / "build" / "release" / "qklab"
 EPOCHS = 40
-# Also for root, and with more ranks than cores.
+# Also for root, with more ranks than cores, and with more threads than one to a rank.
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
 }
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from side_by_side import plain_state_evolution, problems, timing, workers
+from side_by_side import page, plain_state_evolution, problems, timing, workers
 
 needs_worker = pytest.mark.skipif(
     not workers.COMMAND.exists(), reason="build/release/side_by_side is not built"
@@ -101,3 +101,10 @@ def test_sides_take_turns():
     )
     assert order == ["a", "b", "a", "b"]
     assert seconds["b"] == {"median": 3.0, "min": 2.0, "max": 4.0, "repeats": 4}
+
+
+def test_the_page_is_written_by_the_harness():
+    """Its tables are those that the harness writes."""
+    text = (workers.ROOT / "docs" / "performance.md").read_text()
+    assert text.startswith("# Performance\n\nWritten by `make side-by-side`")
+    assert [form for form in page.FORM_NAMES.values() if form not in text] == []
