@@ -18,12 +18,6 @@ namespace {
 /// Enough for a line that looks smooth.
 constexpr int line_points = 200;
 
-void refuse_options_of_a_student(const experiment::Description& options) {
-  const std::string reason = "has no effect with estimator = bayes";
-  for (const std::string& name : options_of_a_student()) options.refuse(name, reason);
-  options.refuse("tolerance", reason);
-}
-
 std::vector<std::string> cells(const theory::BayesSolution& solution) {
   return {with_error(solution.test_error), with_error({solution.squared_error, solution.squared_error_se}),
           with_error({solution.overlap, solution.squared_error_se}),
@@ -34,6 +28,7 @@ std::vector<std::string> cells(const theory::BayesSolution& solution) {
 
 Status solve_bayes_points(Session& session) {
   refuse_options_of_a_student(session.options);
+  session.options.refuse("tolerance", "has no effect with estimator = bayes");
   const experiment::Plan plan = experiment::plan(session.options);
   wants_reference(session.options, plan);
   const theory::SolveOptions options = experiment::solve_options(session.options);

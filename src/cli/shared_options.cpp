@@ -3,6 +3,7 @@
 #include "qklab/experiment/run_options.hpp"
 #include "qklab/theory/bayes_optimal.hpp"
 #include "verb.hpp"
+#include "wording.hpp"
 
 namespace qklab::cli {
 
@@ -34,6 +35,12 @@ Estimator estimator_of(const experiment::Description& options) {
       parse_choice("estimator", options.text("estimator"), {Estimator::erm, Estimator::bayes});
   if (estimator == Estimator::bayes) options.refuse("bayes", "has no effect with estimator = bayes");
   return estimator;
+}
+
+void refuse_options_of_a_student(const experiment::Description& options) {
+  for (const std::string& name : options_of_a_student()) {
+    options.refuse(name, "has no effect with estimator = bayes");
+  }
 }
 
 bool wants_reference(const experiment::Description& options, const experiment::Plan& plan) {

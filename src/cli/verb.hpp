@@ -73,6 +73,8 @@ std::string to_string(Estimator estimator);
 /// --estimator, and --bayes for the reference beside the minimiser's numbers.
 std::vector<experiment::Option> estimator_options();
 Estimator estimator_of(const experiment::Description& options);
+/// The Bayes-optimal reference has no student: throws InvalidParameter for an option that describes one.
+void refuse_options_of_a_student(const experiment::Description& options);
 /// Whether the Bayes-optimal reference is asked for at all. Throws InvalidParameter when a point of the plan
 /// has none.
 bool wants_reference(const experiment::Description& options, const experiment::Plan& plan);

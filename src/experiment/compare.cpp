@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "over_runs.hpp"
 #include "qklab/experiment/optimizer_choice.hpp"
 #include "qklab/experiment/point_solver.hpp"
 #include "qklab/theory/untied.hpp"
@@ -44,14 +45,6 @@ Outcome outcome_of(const Comparison& comparison) {
     if (!is_answer(run.outcome)) return run.outcome;
   }
   return comparison.theory.outcome;
-}
-
-Estimate mean_over_runs(const Comparison& comparison, double (*measure)(const lab::TrainedRun&)) {
-  std::vector<double> values;
-  for (const lab::TrainedRun& run : comparison.runs) values.push_back(measure(run));
-  if (values.empty()) return {unknown, unknown};
-  const Estimate mean = mean_and_error(values);
-  return {mean.value, values.size() > 1 ? mean.se : unknown};
 }
 
 }  // namespace
@@ -94,7 +87,7 @@ bool train_runs(Comparison& comparison, const CompareOptions& options,
 std::vector<Deviation> deviations(const Comparison& comparison) {
   const auto compared = [&](const char* quantity, const Estimate& theory,
                             double (*measure)(const lab::TrainedRun&)) {
-    const Estimate trained = mean_over_runs(comparison, measure);
+    const Estimate trained = over_runs(comparison.runs, measure);
     return Deviation{quantity, theory, trained, deviation_in_errors(trained, theory)};
   };
   using Run = lab::TrainedRun;

@@ -34,6 +34,11 @@ void complete(const DynamicsProblem& problem, const DynamicsOptions& options, Wa
 /// Sums over heads paired by number.
 Way way_of(const dynamics::OrderTrajectory& trajectory, const AttentionIndexedModel& model);
 
+std::vector<Eigen::MatrixXd> teachers_of(const DynamicsProblem& problem, std::uint64_t seed);
+
+/// The way with Q0 and t0 of its teachers.
+Way with_teachers(Way way, const std::vector<Eigen::MatrixXd>& teachers);
+
 /// W, S or (U, V) of each head of the start of that seed's run of sgd.
 std::vector<dynamics::StudentWeights> start_of(const DynamicsProblem& problem, const DynamicsOptions& options,
                                                std::uint64_t seed);
@@ -185,8 +190,7 @@ Way direct_way(const DynamicsProblem& problem, const DynamicsOptions& options,
 
 Way matrix_way(Method method, const DynamicsProblem& problem, const DynamicsOptions& options,
                const std::vector<double>& times, std::uint64_t seed) {
-  std::vector<Eigen::MatrixXd> teachers;
-  for (const lab::Matrix& teacher : draw_teachers(problem, seed)) teachers.emplace_back(teacher);
+  const std::vector<Eigen::MatrixXd> teachers = teachers_of(problem, seed);
   dynamics::MatrixFlowOptions flow;
   flow.parametrization = problem.parametrization;
   flow.trace_scale = method == Method::untied ? dynamics::TraceScale::critical_manifold
@@ -196,29 +200,20 @@ Way matrix_way(Method method, const DynamicsProblem& problem, const DynamicsOpti
   const dynamics::PopulationLoss loss(problem.model);
   const dynamics::MatrixFlow result =
       dynamics::matrix_flow(loss, start_of(problem, options, seed), teachers, times, flow);
-  Way way = way_of(result.trajectory, problem.model);
-  for (const Eigen::MatrixXd& teacher : teachers) {
-    way.teacher_self_overlap += teacher.squaredNorm() / problem.dimension;
-    way.teacher_trace += teacher.trace() / problem.dimension;
-  }
-  return way;
+  return with_teachers(way_of(result.trajectory, problem.model), teachers);
 }
 
 /// The overlaps stay those of the start: they move by 1/d while mu finds its place.
 Way fast_way(const DynamicsProblem& problem, const DynamicsOptions& options, const std::vector<double>& times,
              std::uint64_t seed) {
+  const std::vector<Eigen::MatrixXd> teachers = teachers_of(problem, seed);
   std::vector<Eigen::MatrixXd> matrices;
   Eigen::VectorXd rates(problem.model.heads);
   for (const dynamics::StudentWeights& w : start_of(problem, options, seed)) {
     rates[std::ssize(matrices)] = (w.first.squaredNorm() + w.second.squaredNorm()) / problem.dimension;
     matrices.push_back(dynamics::student_matrix(Parametrization::untied, w));
   }
-  Way way;
-  for (const lab::Matrix& teacher : draw_teachers(problem, seed)) {
-    way.teacher_self_overlap += teacher.squaredNorm() / problem.dimension;
-    way.teacher_trace += teacher.trace() / problem.dimension;
-    matrices.emplace_back(teacher);
-  }
+  matrices.insert(matrices.end(), teachers.begin(), teachers.end());
   const dynamics::OrderParameters start = dynamics::order_parameters(matrices);
   std::vector<double> fast_times{0};
   for (double time : times) {
@@ -226,23 +221,16 @@ Way fast_way(const DynamicsProblem& problem, const DynamicsOptions& options, con
   }
   const dynamics::MeanTrajectory phase =
       dynamics::fast_phase(dynamics::PopulationLoss(problem.model), start, rates, fast_times);
-  way.outcome = phase.outcome;
+  dynamics::OrderTrajectory trajectory;
+  trajectory.outcome = phase.outcome;
   const std::size_t first = times.front() > 0 ? 1 : 0;
   for (std::size_t i = first; i < phase.points.size(); ++i) {
-    DynamicsPoint point;
-    point.time = times[i - first];
-    point.loss = phase.points[i].loss;
-    for (int k = 0; k < problem.model.heads; ++k) {
-      point.self_overlap.value += start.transposed(k, k);
-      point.score_mean.value += phase.points[i].mean[k];
-      point.trace.value += phase.points[i].mean[k] / std::sqrt(problem.dimension);
-      if (k < problem.model.teacher_heads) {
-        point.overlap.value += start.transposed(k, problem.model.heads + k);
-      }
-    }
-    way.points.push_back(point);
+    const dynamics::MeanPoint& at = phase.points[i];
+    dynamics::OrderPoint point{times[i - first], start, at.mean / std::sqrt(problem.dimension), at.loss};
+    point.parameters.mean.head(problem.model.heads) = at.mean;
+    trajectory.points.push_back(point);
   }
-  return way;
+  return with_teachers(way_of(trajectory, problem.model), teachers);
 }
 
 void complete(const DynamicsProblem& problem, const DynamicsOptions& options, Way& way) {
@@ -277,6 +265,20 @@ Way way_of(const dynamics::OrderTrajectory& trajectory, const AttentionIndexedMo
       if (k < model.teacher_heads) point.overlap.value += from.parameters.transposed(k, model.heads + k);
     }
     way.points.push_back(point);
+  }
+  return way;
+}
+
+std::vector<Eigen::MatrixXd> teachers_of(const DynamicsProblem& problem, std::uint64_t seed) {
+  const std::vector<lab::Matrix> drawn = draw_teachers(problem, seed);
+  return {drawn.begin(), drawn.end()};
+}
+
+Way with_teachers(Way way, const std::vector<Eigen::MatrixXd>& teachers) {
+  for (const Eigen::MatrixXd& teacher : teachers) {
+    const auto d = static_cast<double>(teacher.rows());
+    way.teacher_self_overlap += teacher.squaredNorm() / d;
+    way.teacher_trace += teacher.trace() / d;
   }
   return way;
 }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "over_runs.hpp"
 #include "qklab/experiment/point_solver.hpp"
 #include "qklab/theory/bayes_optimal.hpp"
 #include "qklab/theory/untied.hpp"
@@ -13,8 +14,6 @@ namespace {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-template <class Runs, class Measure>
-Estimate mean_over(const Runs& runs, const Measure& measure);
 /// Passes messages until the seeds are through; false when stopped before.
 bool run_seeds(MessagePassing& point, const MessagePassingOptions& options,
                const std::function<void()>& run_is_complete);
@@ -37,6 +36,7 @@ bool pass_messages(const Plan& plan, const MessagePassingOptions& options,
     if (options.progress) options.progress({"runs", complete, all});
   };
   PointSolver solver(plan, options.solve);
+  theory::BayesSolver bayes_solver(options.solve);
   std::optional<theory::Solution> neighbour;
   for (std::size_t i = 0; i < plan.points.size(); ++i) {
     if (options.solve.stop.requested()) return false;
@@ -44,7 +44,7 @@ bool pass_messages(const Plan& plan, const MessagePassingOptions& options,
     if (plan.starts_a_series(i)) neighbour.reset();
     MessagePassing point;
     point.fixed_point = options.amp.estimator == lab::AmpEstimator::bayes
-                            ? as_solution(theory::solve_bayes(plan.points[i], options.solve))
+                            ? as_solution(bayes_solver.solve(plan.points[i]))
                             : solver.solve(plan.points[i], neighbour);
     neighbour = point.fixed_point;
     const bool is_complete = point.fixed_point.outcome != Outcome::interrupted &&
@@ -61,7 +61,7 @@ std::vector<Deviation> deviations(const MessagePassing& point) {
   const theory::Solution& theory = point.fixed_point;
   const auto compared = [&](const char* quantity, const Estimate& predicted,
                             double (*measure)(const lab::AmpRun&)) {
-    const Estimate measured = mean_over(point.runs, measure);
+    const Estimate measured = over_runs(point.runs, measure);
     return Deviation{quantity, predicted, measured, deviation_in_errors(measured, predicted)};
   };
   using Run = lab::AmpRun;
@@ -76,15 +76,6 @@ std::vector<Deviation> deviations(const MessagePassing& point) {
 }
 
 namespace {
-
-template <class Runs, class Measure>
-Estimate mean_over(const Runs& runs, const Measure& measure) {
-  std::vector<double> values;
-  for (const lab::AmpRun& run : runs) values.push_back(measure(run));
-  if (values.empty()) return {unknown, unknown};
-  const Estimate estimate = mean_and_error(values);
-  return {estimate.value, values.size() > 1 ? estimate.se : unknown};
-}
 
 bool run_seeds(MessagePassing& point, const MessagePassingOptions& options,
                const std::function<void()>& run_is_complete) {
@@ -142,7 +133,7 @@ ComparedIterate mean_iterate(const std::vector<lab::AmpRun>& runs, std::size_t i
   };
   using Iteration = lab::AmpIteration;
   const auto mean = [&](double (*measure)(const Iteration&)) {
-    return mean_over(runs, [&](const lab::AmpRun& run) { return measure(at(run)); });
+    return over_runs(runs, [&](const lab::AmpRun& run) { return measure(at(run)); });
   };
   ComparedIterate compared;
   compared.iteration = static_cast<int>(iteration);

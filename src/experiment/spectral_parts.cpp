@@ -3,24 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <utility>
 
+#include "over_runs.hpp"
 #include "qklab/experiment/spectrum.hpp"
 
 namespace qklab::experiment {
 namespace {
-
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-
-Estimate over_runs(const std::vector<lab::TrainedRun>& runs,
-                   const std::function<double(const lab::TrainedRun&)>& measure) {
-  std::vector<double> values;
-  for (const lab::TrainedRun& run : runs) values.push_back(measure(run));
-  if (values.empty()) return {unknown, unknown};
-  const Estimate mean = mean_and_error(values);
-  return {mean.value, values.size() > 1 ? mean.se : unknown};
-}
 
 /// Mean of the entries of ranks first, ..., first + count - 1 from the top of an ascending list.
 double mean_from_top(const std::vector<double>& ascending, int first, int count) {
