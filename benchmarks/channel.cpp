@@ -3,8 +3,8 @@
 #include <random>
 #include <vector>
 
-#include "qklab/channel/attention_loss.hpp"
-#include "qklab/channel/output_expectation.hpp"
+#include "qklab/channel/expectation/output_expectation.hpp"
+#include "qklab/channel/labels/attention_loss.hpp"
 
 namespace {
 

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <vector>
 
-#include "qklab/dynamics/fock.hpp"
-#include "qklab/dynamics/tied_flow.hpp"
-#include "qklab/dynamics/tied_noise.hpp"
-#include "qklab/dynamics/tied_truncated.hpp"
-#include "qklab/dynamics/words.hpp"
+#include "qklab/dynamics/hierarchy/fock.hpp"
+#include "qklab/dynamics/hierarchy/words.hpp"
+#include "qklab/dynamics/tied/tied_flow.hpp"
+#include "qklab/dynamics/tied/tied_noise.hpp"
+#include "qklab/dynamics/tied/tied_truncated.hpp"
 
 namespace {
 

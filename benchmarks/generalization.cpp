@@ -5,11 +5,11 @@
 #include <cmath>
 #include <vector>
 
-#include "qklab/theory/decomposition.hpp"
-#include "qklab/theory/scaling.hpp"
-#include "qklab/theory/state_evolution.hpp"
-#include "qklab/theory/thresholds.hpp"
-#include "qklab/theory/weight_decay.hpp"
+#include "qklab/theory/erm/state_evolution.hpp"
+#include "qklab/theory/generalization/decomposition.hpp"
+#include "qklab/theory/generalization/scaling.hpp"
+#include "qklab/theory/generalization/weight_decay.hpp"
+#include "qklab/theory/thresholds/thresholds.hpp"
 
 namespace {
 

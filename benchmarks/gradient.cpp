@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "qklab/core/threads.hpp"
-#include "qklab/lab/objective.hpp"
-#include "qklab/lab/parameters.hpp"
-#include "qklab/lab/teacher.hpp"
-#include "qklab/lab/train.hpp"
+#include "qklab/lab/data/teacher.hpp"
+#include "qklab/lab/objective/objective.hpp"
+#include "qklab/lab/student/parameters.hpp"
+#include "qklab/lab/training/train.hpp"
 
 namespace {
 

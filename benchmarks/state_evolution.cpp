@@ -1,6 +1,6 @@
 // Time to solve one point of the state evolution: one token in closed form, softmax with 2^15 sampling
 // points, from a cold start and from a neighbouring solution.
-#include "qklab/theory/state_evolution.hpp"
+#include "qklab/theory/erm/state_evolution.hpp"
 
 #include <benchmark/benchmark.h>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "qklab/core/threads.hpp"
-#include "qklab/theory/state_evolution.hpp"
+#include "qklab/theory/erm/state_evolution.hpp"
 #include "requests.hpp"
 
 namespace qklab::side_by_side {

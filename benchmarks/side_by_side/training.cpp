@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "qklab/core/error.hpp"
-#include "qklab/lab/amp.hpp"
-#include "qklab/lab/dataset.hpp"
-#include "qklab/lab/descent.hpp"
-#include "qklab/lab/measure.hpp"
-#include "qklab/lab/objective.hpp"
-#include "qklab/lab/parameters.hpp"
-#include "qklab/lab/teacher.hpp"
+#include "qklab/lab/data/dataset.hpp"
+#include "qklab/lab/data/teacher.hpp"
+#include "qklab/lab/matrix/measure.hpp"
+#include "qklab/lab/message_passing/amp.hpp"
+#include "qklab/lab/objective/objective.hpp"
+#include "qklab/lab/student/parameters.hpp"
+#include "qklab/lab/training/descent.hpp"
 #include "requests.hpp"
 
 namespace qklab::side_by_side {

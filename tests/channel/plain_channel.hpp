@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "qklab/channel/channel.hpp"
+#include "qklab/channel/labels/channel.hpp"
 
 namespace qklab::test {
 

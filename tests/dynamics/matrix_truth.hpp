@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "qklab/dynamics/symmetric_loss.hpp"
+#include "qklab/dynamics/population/symmetric_loss.hpp"
 #include "qklab/spectra/law.hpp"
 
 namespace qklab::dynamics {

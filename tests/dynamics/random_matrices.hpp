@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "qklab/channel/attention_indexed.hpp"
+#include "qklab/channel/attention_indexed/attention_indexed.hpp"
 
 namespace qklab::test {
 

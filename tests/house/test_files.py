@@ -41,11 +41,11 @@ def test_no_machine_path_and_no_registry_is_named():
 
 
 @pytest.mark.parametrize(
-    "floor", sorted(p.name for p in (ROOT / "src").iterdir() if p.is_dir() and any(p.glob("*.cpp")))
+    "floor", sorted(p.name for p in (ROOT / "src").iterdir() if p.is_dir() and any(p.rglob("*.cpp")))
 )
 def test_every_floor_has_its_tests(floor):
     assert floor in floors.HEIGHT
-    assert any((ROOT / "tests" / floor).glob("*_test.cpp")), f"tests/{floor} holds no *_test.cpp"
+    assert any((ROOT / "tests" / floor).rglob("*_test.cpp")), f"tests/{floor} holds no *_test.cpp"
 
 
 def test_every_header_is_included_once():

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "lab/training_problems.hpp"
-#include "qklab/lab/descent.hpp"
-#include "qklab/lab/objective.hpp"
-#include "qklab/lab/teacher.hpp"
+#include "qklab/lab/data/teacher.hpp"
+#include "qklab/lab/objective/objective.hpp"
+#include "qklab/lab/training/descent.hpp"
 
 namespace qklab::lab {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "qklab/core/problem.hpp"
-#include "qklab/lab/matrix.hpp"
+#include "qklab/lab/matrix/matrix.hpp"
 
 namespace qklab::lab::plain {
 

@@ -7,8 +7,8 @@
 
 #include "qklab/core/problem.hpp"
 #include "qklab/core/random.hpp"
-#include "qklab/lab/matrix.hpp"
-#include "qklab/lab/parameters.hpp"
+#include "qklab/lab/matrix/matrix.hpp"
+#include "qklab/lab/student/parameters.hpp"
 
 namespace qklab::lab {
 

@@ -1,0 +1,67 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/figures/figure_documents.hpp"
+#include "cli/presentation/presentation.hpp"
+#include "cli/presentation/reference.hpp"
+#include "cli/session/verb.hpp"
+#include "cli/words/theory_words.hpp"
+#include "cli/words/wording.hpp"
+#include "qklab/experiment/comparison/theory_line.hpp"
+#include "qklab/experiment/description/run_options.hpp"
+
+namespace qklab::cli {
+namespace {
+
+std::vector<std::string> cells(const theory::Solution& solution) {
+  return {with_error(solution.test_error), with_error(solution.train_loss), with_error(solution.overlap),
+          with_error(solution.self_overlap)};
+}
+
+/// Enough for a line that looks smooth.
+constexpr int line_points = 60;
+
+Status solve_points(Session& session) {
+  if (estimator_of(session.options) == Estimator::bayes) return solve_bayes_points(session);
+  const experiment::Plan plan = experiment::plan(session.options);
+  const bool with_reference = wants_reference(session.options, plan);
+  const std::vector<std::string> quantities = quantities_to_show(session.options);
+  const experiment::CompareOptions options = compare_options(session, 0);
+  const Presentation presentation{
+      .columns = with_reference_column({{"test error"}, {"train loss"}, {"overlap"}, {"self-overlap"}},
+                                       with_reference),
+      .note = "",
+      .forms =
+          [&](const experiment::Comparison& point) {
+            const auto reference = reference_of(point.theory.problem, options.solve, with_reference);
+            return PointForms{
+                [&point, &options, reference] {
+                  return with_reference_json(experiment::to_json(point.theory, options.solve), reference,
+                                             options.solve);
+                },
+                [&point, reference] { return with_reference_list(solution_list(point.theory), reference); },
+                [&point, reference] { return with_reference_cell(cells(point.theory), reference); },
+                remark(point.theory)};
+          },
+      .figure =
+          [&](const auto& points) {
+            const auto curve = experiment::with_theory_between(plan, points, line_points, options.solve);
+            return learning_curve(curve.plan, curve.points,
+                                  references_of(curve.plan, options.solve, with_reference), quantities);
+          },
+  };
+  return present(session, plan, options, presentation);
+}
+
+}  // namespace
+
+Verb theory_verb() {
+  Verb::Group theory{"Theory", experiment::theory_options()};
+  for (const experiment::Option& option : estimator_options()) theory.options.push_back(option);
+  theory.options.push_back(quantity_option());
+  return {"theory",
+          "exact high-dimensional theory: state evolution at each point",
+          {problem_group(), theory, output_group(true)},
+          solve_points};
+}
+
+}  // namespace qklab::cli

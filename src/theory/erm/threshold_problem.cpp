@@ -1,0 +1,80 @@
+#include "threshold_problem.hpp"
+
+#include <algorithm>
+#include <boost/math/tools/toms748_solve.hpp>
+#include <cmath>
+#include <cstdint>
+
+#include "qklab/channel/labels/channel.hpp"
+#include "qklab/theory/erm/denoiser.hpp"
+
+namespace qklab::theory {
+namespace {
+
+double teacher_rank(const Problem& problem) {
+  if (const auto* wishart = std::get_if<WishartTeacher>(&problem.teacher))
+    return std::min(wishart->kappa0, 1.0);
+  double rank = 1;
+  for (const Atom& atom : atoms(teacher_law(problem))) {
+    if (atom.location == 0) rank -= atom.mass;
+  }
+  return rank;
+}
+
+Problem without_width(Problem problem) {
+  problem.kappa = 1;
+  return problem;
+}
+
+}  // namespace
+
+ThresholdProblem threshold_problem(const Problem& problem) {
+  checked(problem);
+  const Channel channel = checked_differentiable(channel_of(problem));
+  const bool direct = problem.parametrization == Parametrization::direct;
+  return {problem.activation,
+          problem.parametrization,
+          problem.tokens,
+          problem.noise_in + problem.noise_out / 2,
+          problem.noise_out,
+          direct ? 1 : std::min(problem.kappa, 1.0),
+          static_cast<double>(channel.score_dimension()),
+          teacher_rank(problem),
+          teacher_self_overlap(problem),
+          std::holds_alternative<WishartTeacher>(problem.teacher),
+          without_width(problem)};
+}
+
+NoiseStudent ThresholdProblem::student(double delta, double level) const {
+  Problem with_threshold = problem;
+  with_threshold.lambda = level * delta / 2;
+  const auto denoised = *Denoiser(with_threshold)({1, delta * delta, 1});
+  const double defect = teacher_self_overlap - denoised.order.overlap;
+  return {denoised.order.overlap, denoised.order.orthogonal,
+          defect * defect / teacher_self_overlap + denoised.order.orthogonal, denoised.order.susceptibility,
+          1 - zero_fraction(denoised.spectrum)};
+}
+
+double ThresholdProblem::interpolation_noise() const {
+  const auto missing = [&](double log_delta) {
+    const double delta = std::exp(log_delta);
+    const NoiseStudent all = student(delta, 0);
+    return delta * delta * all.response - all.squared_error - noise;
+  };
+  double lo = std::log(1e-6 * std::sqrt(teacher_self_overlap));
+  double at_lo = missing(lo);
+  double hi = lo + 1;
+  double at_hi = missing(hi);
+  while (at_hi <= 0) {
+    lo = hi;
+    at_lo = at_hi;
+    hi += 1;
+    at_hi = missing(hi);
+  }
+  std::uintmax_t most = 100;
+  const auto [below, above] = boost::math::tools::toms748_solve(
+      missing, lo, hi, at_lo, at_hi, boost::math::tools::eps_tolerance<double>(48), most);
+  return std::exp(below + (above - below) / 2);
+}
+
+}  // namespace qklab::theory
