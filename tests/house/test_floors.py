@@ -86,7 +86,8 @@ def test_a_house_in_order_passes(tree):
         (
             "include/qklab/dynamics/tied/flow.hpp",
             '#include "qklab/theory/erm/solve.hpp"\n',
-            "include/qklab/lab/training/train.hpp:1: qklab/theory/erm/solve.hpp: lab must not use theory",
+            "include/qklab/dynamics/tied/flow.hpp:1: "
+            "qklab/theory/erm/solve.hpp: dynamics must not use theory",
         ),
         (
             "src/lab/training/train.cpp",
