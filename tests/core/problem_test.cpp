@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -109,38 +107,6 @@ TEST(Problem, NamesRoundTrip) {
     EXPECT_EQ(parse_parametrization(to_string(p)), p);
   }
   EXPECT_EQ(message_of([] { parse_task("seq3"); }), "task = seq3: must be one of seq2lab, seq2seq");
-}
-
-class SpectrumFile : public ::testing::Test {
- protected:
-  std::string write(const std::string& text) {
-    path_ = std::filesystem::temp_directory_path() /
-            ("qklab_spectrum_" + std::to_string(::testing::UnitTest::GetInstance()->random_seed()) +
-             ::testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::ofstream(path_) << text;
-    return path_.string();
-  }
-  void TearDown() override { std::filesystem::remove(path_); }
-
- private:
-  std::filesystem::path path_;
-};
-
-TEST_F(SpectrumFile, ReadsOneNumberALine) {
-  const auto teacher = read_spectrum(write("# made by hand\n1.5\n\n 2e-3 \r\n0\n"));
-  EXPECT_EQ(teacher.eigenvalues, (std::vector<double>{1.5, 2e-3, 0}));
-}
-
-TEST_F(SpectrumFile, EmptyNegativeAndNonNumericAreRefused) {
-  EXPECT_THROW(read_spectrum(write("")), FileError);
-  EXPECT_THROW(read_spectrum(write("# only a comment\n")), FileError);
-  EXPECT_THROW(read_spectrum(write("0\n0\n")), FileError);
-  EXPECT_THROW(read_spectrum("/no/such/file"), FileError);
-  EXPECT_NE(message_of([&] { read_spectrum(write("1\n-2\n")); }).find("line 2: '-2' is negative"),
-            std::string::npos);
-  for (const char* bad : {"1\nabc\n", "1 2\n", "nan\n", "inf\n", "1e999\n", "0x10\n"}) {
-    EXPECT_THROW(read_spectrum(write(bad)), FileError) << bad;
-  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 """What the verbs print: JSON with every key, tables that fit a page, statuses."""
 
+import hashlib
 import re
 import subprocess
 
@@ -68,17 +69,23 @@ def test_a_warm_start_leads_to_the_same_solution():
         assert point["test_error"] == pytest.approx(alone["test_error"], rel=1e-8)
 
 
+LIST = b"# eigenvalues\n3\n2\n1\n"
+
+
 @pytest.mark.parametrize(
     ("teacher", "stated"),
     [
         (["power-law", "--gamma", "1.5", "--dimension", "20"], {"gamma": 1.5, "modes": 20, "dimension": 20}),
         (["power-law", "--modes", "5", "--dimension", "20"], {"gamma": 1, "modes": 5}),
-        (["spectrum:list.txt"], {"spectrum": [3, 2, 1], "dimension": 3}),
+        (
+            ["spectrum:list.txt"],
+            {"spectrum": {"file": "list.txt", "sha1": hashlib.sha1(LIST).hexdigest()}, "dimension": 3},
+        ),
     ],
 )
 def test_every_teacher_is_stated_completely(teacher, stated, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "list.txt").write_text("# eigenvalues\n3\n2\n1\n")
+    (tmp_path / "list.txt").write_bytes(LIST)
     (point,) = objects("theory", "--alpha", "1", *TINY, "--teacher", *teacher)
     assert point["teacher"] == teacher[0]
     assert {key: point[key] for key in stated} == stated

@@ -31,6 +31,8 @@ struct PowerLawTeacher {
 struct SpectrumTeacher {
   std::string source;               ///< where they came from (a path), for messages
   std::vector<double> eigenvalues;  ///< >= 0, finite, not all zero
+  std::string digest{};             ///< SHA-1 of the file they came from; empty without one
+  int rounded_to_zero = 0;          ///< how many of them were negative by rounding where they came from
 };
 
 using Teacher = std::variant<WishartTeacher, PowerLawTeacher, SpectrumTeacher>;
@@ -74,10 +76,6 @@ long sample_count(const Problem& problem);
 
 /// Eigenvalues of a power-law teacher: d values, descending, scaled to mean square 1.
 std::vector<double> power_law_eigenvalues(const PowerLawTeacher& teacher, int dimension);
-
-/// Reads one eigenvalue a line (blank lines and lines that start with # are skipped).
-/// Throws FileError when unreadable, empty, or holding a negative, infinite or non-numeric entry.
-SpectrumTeacher read_spectrum(const std::string& path);
 
 std::string to_string(Activation activation);
 std::string to_string(Task task);

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <variant>
+
 #include "output.hpp"
 #include "verb.hpp"
 
@@ -8,6 +10,20 @@ namespace qklab::cli {
 void Session::print(const std::string& lines) {
   bar.clear();
   print_line(lines);
+}
+
+experiment::Plan Session::plan() {
+  experiment::Plan plan = experiment::plan(options);
+  announce(plan.points.front().teacher);
+  return plan;
+}
+
+void Session::announce(const Teacher& teacher) {
+  const auto* spectrum = std::get_if<SpectrumTeacher>(&teacher);
+  if (spectrum == nullptr || spectrum->rounded_to_zero == 0 || options.on("quiet")) return;
+  bar.clear();
+  complain(fmt::format("{}: {} of {} eigenvalues are negative by rounding and were set to 0",
+                       spectrum->source, spectrum->rounded_to_zero, spectrum->eigenvalues.size()));
 }
 
 void Convergence::add(const Problem& problem, Outcome outcome) {

@@ -25,6 +25,12 @@ struct Session {
 
   /// One line, or several, of results on standard output.
   void print(const std::string& lines);
+
+  /// The plan that the options state; says what `announce` says.
+  experiment::Plan plan();
+
+  /// Says on standard error, unless --quiet was given, what was changed in a teacher that came from a file.
+  void announce(const Teacher& teacher);
 };
 
 /// Keeps count of points that did not converge.

@@ -133,7 +133,7 @@ MessagePassingOptions options_of(Session& session) {
 Status pass_messages(Session& session) {
   const bool is_bayes = estimator_of(session.options) == Estimator::bayes;
   if (is_bayes) refuse_options_of_a_student(session.options);
-  const experiment::Plan plan = experiment::plan(session.options);
+  const experiment::Plan plan = session.plan();
   const MessagePassingOptions options = options_of(session);
   for (const Problem& point : plan.points) lab::require_message_passing(point, options.amp.estimator);
   const std::optional<Figure> figure = figure_of(session);

@@ -29,7 +29,7 @@ std::vector<std::string> cells(const theory::BayesSolution& solution) {
 Status solve_bayes_points(Session& session) {
   refuse_options_of_a_student(session.options);
   session.options.refuse("tolerance", "has no effect with estimator = bayes");
-  const experiment::Plan plan = experiment::plan(session.options);
+  const experiment::Plan plan = session.plan();
   wants_reference(session.options, plan);
   const theory::SolveOptions options = experiment::solve_options(session.options);
   const std::optional<Figure> figure = figure_of(session);

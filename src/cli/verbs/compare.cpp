@@ -89,7 +89,7 @@ std::vector<std::string> cells(const Comparison& comparison) {
 
 Status compare_points(Session& session) {
   const bool is_price = estimator_of(session.options) == Estimator::bayes;
-  const experiment::Plan plan = experiment::plan(session.options);
+  const experiment::Plan plan = session.plan();
   const bool with_reference = wants_reference(session.options, plan);
   const std::vector<std::string> quantities = quantities_to_show(session.options);
   const experiment::CompareOptions options = compare_options(session, experiment::seeds(session.options));

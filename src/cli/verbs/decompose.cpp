@@ -64,7 +64,7 @@ std::vector<std::string> cells(const std::optional<Decomposition>& split) {
 }
 
 Status decompose_points(Session& session) {
-  const experiment::Plan plan = experiment::plan(session.options);
+  const experiment::Plan plan = session.plan();
   const experiment::CompareOptions options =
       compare_options(session, seeds_on_request(session.options, "train"));
   const QmcOptions qmc = options.solve.qmc;

@@ -156,6 +156,7 @@ Status follow_cases(Session& session, const DynamicsPlan& plan) {
 
 Status follow_learning(Session& session) {
   const DynamicsPlan plan = experiment::dynamics_plan(session.options);
+  session.announce(plan.cases.front().problem.teacher);
   if (session.options.on("weak_recovery")) return study_weak_recovery(session, plan);
   if (session.options.on("truncation_error")) return measure_truncation_error(session, plan);
   return follow_cases(session, plan);

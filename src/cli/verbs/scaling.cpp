@@ -84,7 +84,7 @@ theory::ScalingOptions scaling_options(Session& session, const experiment::Plan&
 }
 
 Status follow_samples(Session& session) {
-  experiment::Plan plan = experiment::plan(session.options);
+  experiment::Plan plan = session.plan();
   plan.at_best_lambda |= !session.options.given("lambda");
   const auto all_series = experiment::sample_series(plan);
   const auto trained_points = static_cast<int>(session.options.whole_number("trained_points", 0, 100'000));

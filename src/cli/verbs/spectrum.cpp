@@ -92,7 +92,7 @@ void require_known_law(const experiment::Plan& plan) {
 }
 
 Status predict_spectra(Session& session) {
-  const experiment::Plan plan = experiment::plan(session.options);
+  const experiment::Plan plan = session.plan();
   require_known_law(plan);
   const experiment::CompareOptions options =
       compare_options(session, seeds_on_request(session.options, "train"));

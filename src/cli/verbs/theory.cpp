@@ -22,7 +22,7 @@ constexpr int line_points = 60;
 
 Status solve_points(Session& session) {
   if (estimator_of(session.options) == Estimator::bayes) return solve_bayes_points(session);
-  const experiment::Plan plan = experiment::plan(session.options);
+  const experiment::Plan plan = session.plan();
   const bool with_reference = wants_reference(session.options, plan);
   const std::vector<std::string> quantities = quantities_to_show(session.options);
   const experiment::CompareOptions options = compare_options(session, 0);

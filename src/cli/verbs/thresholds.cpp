@@ -89,6 +89,7 @@ std::string threshold_list(const ThresholdPoint& point) {
 
 Status find_points(Session& session) {
   const experiment::Plan plan = plan_without_alpha(session.options);
+  session.announce(plan.points.front().teacher);
   const bool check = session.options.on("check");
   const std::uint64_t seed = experiment::seed(session.options);
   const std::optional<Figure> figure = phase_diagram_of(session, plan);

@@ -81,7 +81,7 @@ PointForms forms(const lab::TrainedRun& run, const lab::TrainOptions& options, b
 }
 
 Status train_points(Session& session) {
-  const experiment::Plan plan = experiment::plan(session.options);
+  const experiment::Plan plan = session.plan();
   if (plan.at_best_lambda) {
     throw InvalidParameter("lambda", "best",
                            "training knows no theory: compare trains at the best weight decay");

@@ -93,7 +93,7 @@ std::vector<experiment::Comparison> train_around(const theory::BestWeightDecay& 
 }
 
 Status tune_points(Session& session) {
-  const experiment::Plan plan = experiment::plan(session.options);
+  const experiment::Plan plan = session.plan();
   experiment::CompareOptions options = compare_options(session, seeds_on_request(session.options, "train"));
   if (options.seeds > 0) prepare_training(session, plan.points, options.train);
   const std::optional<Figure> figure = figure_of(session);

@@ -10,6 +10,7 @@
 
 #include "qklab/core/error.hpp"
 #include "qklab/core/memory.hpp"
+#include "qklab/core/spectrum_file.hpp"
 #include "qklab/experiment/description/grid.hpp"
 
 namespace qklab::experiment {

@@ -17,7 +17,11 @@ void put_teacher(Json& json, const Problem& problem) {
   } else {
     const auto& spectrum = std::get<SpectrumTeacher>(problem.teacher);
     json["teacher"] = "spectrum:" + spectrum.source;
-    json["spectrum"] = spectrum.eigenvalues;
+    if (spectrum.digest.empty()) {
+      json["spectrum"] = spectrum.eigenvalues;
+    } else {
+      json["spectrum"] = {{"file", spectrum.source}, {"sha1", spectrum.digest}};
+    }
   }
 }
 
