@@ -11,9 +11,4 @@ endfunction()
 function(qklab_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
                                            -Werror)
-  if(QKLAB_SANITIZE)
-    target_compile_options(${target} PUBLIC -fsanitize=${QKLAB_SANITIZE} -fno-sanitize-recover=all
-                                                -fno-omit-frame-pointer)
-    target_link_options(${target} PUBLIC -fsanitize=${QKLAB_SANITIZE})
-  endif()
 endfunction()
