@@ -5,10 +5,11 @@ JOBS ?= $(shell nproc)
 CPP := $(shell find include src tests benchmarks examples -name '*.hpp' -o -name '*.cpp')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build bench side-by-side gallery validation lint format sanitize clean packages python configure
+.PHONY: help demo test build bench side-by-side gallery validation lint format clean packages python configure
+.PHONY: sanitize sanitize-threads coverage
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: build python ## the first figure, theory against trained models (some minutes), into build/demo
 	@tools/demo.sh
@@ -51,7 +52,17 @@ format: python ## lay out all sources as `lint` and the tests want them
 sanitize: packages ## the C++ tests under the address and undefined-behaviour sanitizers
 	@cmake --preset sanitize
 	@cmake --build --preset sanitize --target all_tests
-	@ctest --preset sanitize --parallel 2 --no-tests=error
+	@ctest --preset sanitize --parallel $(JOBS) --no-tests=error
+
+sanitize-threads: packages ## the C++ tests of all that runs in parallel under the thread sanitizer
+	@cmake --preset sanitize-threads
+	@cmake --build --preset sanitize-threads
+	@ctest --preset sanitize-threads --no-tests=error
+
+coverage: packages python ## the lines that the tests run, by room; fails below 90 % in all or 80 % in a room
+	@cmake --preset coverage
+	@cmake --build --preset coverage
+	@tools/run_coverage.sh
 
 packages: ## the system packages of tools/packages.txt (apt, through sudo when not root)
 	@tools/install_packages.sh

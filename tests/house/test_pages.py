@@ -1,13 +1,15 @@
 """What the pages promise of the command, held against the command as built."""
 
+import os
 import re
 import shlex
 import subprocess
+from pathlib import Path
 
 import pytest
 from tree import ROOT
 
-COMMAND = ROOT / "build" / "release" / "qklab"
+COMMAND = Path(os.environ.get("QKLAB_COMMAND", ROOT / "build" / "release" / "qklab"))
 VERBS = (
     "theory",
     "train",
@@ -22,7 +24,7 @@ VERBS = (
 )
 OPTION = re.compile(r"--[a-z][a-z0-9-]*")
 
-pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="build/release/qklab is not built")
+pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="the command is not built")
 
 
 def run(*arguments):
