@@ -52,6 +52,7 @@ class UntiedMap {
   std::optional<Zero> zero();
 
   UntiedDenoiser& denoiser() { return denoiser_; }
+  const UntiedDenoiser& denoiser() const { return denoiser_; }
 
  private:
   UntiedOverlaps overlaps(const UntiedOrderParameters& order) const;

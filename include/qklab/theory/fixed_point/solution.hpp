@@ -19,6 +19,9 @@ struct SolveOptions {
   StopToken stop{};
 };
 
+/// Throws InvalidParameter when an option is out of range.
+SolveOptions checked(SolveOptions options);
+
 /// A fixed point of the state evolution (docs/theory section 2) and what follows from it. Values that depend
 /// on sampled expectations carry the standard error over independent scramblings.
 struct Solution {

@@ -41,6 +41,9 @@ struct UntiedSolution {
   std::vector<double> singular_values;  ///< of the sampled S, all samples, ascending
   int sampled_dimension = 0;
   int samples = 0;
+  /// Times the points of the output side and the matrices were drawn anew, a function of the seed, because
+  /// the sampled map jumped over its fixed point (docs/theory section 3).
+  int redraws = 0;
   Outcome outcome = Outcome::stagnated;
   int iterations = 0;
   double residual = 0;
