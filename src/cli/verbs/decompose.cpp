@@ -22,10 +22,6 @@ using theory::Decomposition;
 
 constexpr int most_modes = 200;
 
-std::optional<Decomposition> split_of(const Comparison& point, const QmcOptions& qmc) {
-  return is_answer(point.theory.outcome) ? std::optional(theory::decompose(point.theory, qmc)) : std::nullopt;
-}
-
 std::string meaning(const std::string& quantity) {
   if (quantity == "overfitting") return "noise that was learned";
   if (quantity == "underfitting") return "modes not recovered";
@@ -67,13 +63,16 @@ Status decompose_points(Session& session) {
   const experiment::Plan plan = session.plan();
   const experiment::CompareOptions options =
       compare_options(session, seeds_on_request(session.options, "train"));
-  const QmcOptions qmc = options.solve.qmc;
+  theory::Decomposer decompose(options.solve.qmc);
+  std::vector<std::optional<Decomposition>> splits;  // of the points, in the order in which they are finished
   const Presentation presentation{
       .columns = {{"test error"}, {"over", 9}, {"under", 9}, {"approx", 10}, {"cross", 10}, {"modes", 5}},
       .note = options.seeds > 0 ? fmt::format("{}: {} seeds", trained_words(plan), options.seeds) : "",
       .forms =
-          [&options, qmc](const Comparison& point) {
-            const auto split = split_of(point, qmc);
+          [&](const Comparison& point) {
+            const auto split =
+                is_answer(point.theory.outcome) ? std::optional(decompose(point.theory)) : std::nullopt;
+            splits.push_back(split);
             return PointForms{[&point, &options, split] {
                                 return experiment::decomposition_json(point, split, options, most_modes);
                               },
@@ -81,10 +80,10 @@ Status decompose_points(Session& session) {
                               [split] { return cells(split); }, remark(point)};
           },
       .figure =
-          [&plan, qmc](const std::vector<Comparison>& finished) {
+          [&](const std::vector<Comparison>& finished) {
             std::vector<SplitPoint> points;
-            for (const Comparison& point : finished) {
-              if (const auto split = split_of(point, qmc)) points.push_back({point, *split});
+            for (std::size_t i = 0; i < finished.size(); ++i) {
+              if (splits[i]) points.push_back({finished[i], *splits[i]});
             }
             return decomposition_figure(plan, points);
           },

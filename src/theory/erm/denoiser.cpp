@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <memory>
 #include <numbers>
 #include <vector>
 
@@ -52,7 +53,7 @@ DenoisedStudent Denoiser::threshold(const ConjugateParameters& hats) const {
   const double delta = std::sqrt(hats.self_overlap_hat) / hats.overlap_hat;
   const double b = 2 * problem_.lambda / hats.overlap_hat;
   const double scale = hats.overlap_hat / hats.susceptibility_hat;
-  const FreeConvolution mu(teacher_, delta);
+  const FreeConvolution mu(*teacher_, delta);
   // A width ratio below the rank that the threshold leaves keeps the largest levels only.
   const double cut = problem_.kappa < 1 && mu.mass_above(b) > problem_.kappa
                          ? std::max(b, mu.upper_quantile(problem_.kappa))
@@ -66,14 +67,14 @@ DenoisedStudent Denoiser::threshold(const ConjugateParameters& hats) const {
   return {{teacher_self_overlap_ - defect, squared_error - defect * defect / teacher_self_overlap_,
            2 * kept.response / hats.overlap_hat},
           problem_.lambda * kept.trace,
-          {teacher_, Parametrization::tied, delta, b, cut, scale}};
+          {*teacher_, Parametrization::tied, delta, b, cut, scale}};
 }
 
 DenoisedStudent Denoiser::threshold_both_sides(const ConjugateParameters& hats) const {
   const double delta = std::sqrt(hats.self_overlap_hat) / hats.overlap_hat;
   const double b = 2 * problem_.lambda / hats.overlap_hat;
   const double scale = hats.overlap_hat / hats.susceptibility_hat;
-  const FreeConvolution mu(teacher_, delta);
+  const FreeConvolution mu(*teacher_, delta);
 
   const std::vector<ContourNode> lowest = mu.contour_below(-b);
   const LevelIntegrals positive(mu.contour_above(b), delta, scale, b);
@@ -88,7 +89,7 @@ DenoisedStudent Denoiser::threshold_both_sides(const ConjugateParameters& hats) 
   return {{teacher_self_overlap_ - defect, squared_error - defect * defect / teacher_self_overlap_,
            2 * response / hats.overlap_hat},
           problem_.lambda * (positive.trace - negative.trace),
-          {teacher_, Parametrization::untied, delta, b, b, scale}};
+          {*teacher_, Parametrization::untied, delta, b, b, scale}};
 }
 
 DenoisedStudent Denoiser::shrink(const ConjugateParameters& hats) const {
@@ -98,12 +99,12 @@ DenoisedStudent Denoiser::shrink(const ConjugateParameters& hats) const {
   const double delta = std::sqrt(hats.self_overlap_hat) / hats.overlap_hat;
   return {{overlap, orthogonal, shrinkage},
           problem_.lambda * (overlap * overlap / teacher_self_overlap_ + orthogonal),
-          {teacher_, Parametrization::direct, delta, 0, 0, hats.overlap_hat * shrinkage}};
+          {*teacher_, Parametrization::direct, delta, 0, 0, hats.overlap_hat * shrinkage}};
 }
 
 Denoiser::Denoiser(const Problem& problem)
     : problem_(problem),
-      teacher_(teacher_law(problem)),
+      teacher_(std::make_shared<const Law>(teacher_law(problem))),
       teacher_self_overlap_(qklab::teacher_self_overlap(problem)) {
   require_closed_form(problem);
 }
@@ -111,10 +112,16 @@ Denoiser::Denoiser(const Problem& problem)
 void Denoiser::retarget(const Problem& problem) {
   require_closed_form(problem);
   if (!has_same_teacher(problem, problem_)) {
-    teacher_ = teacher_law(problem);
+    teacher_ = std::make_shared<const Law>(teacher_law(problem));
     teacher_self_overlap_ = qklab::teacher_self_overlap(problem);
   }
   problem_ = problem;
+}
+
+Denoiser Denoiser::with_weight_decay(double lambda) const {
+  Denoiser other = *this;
+  other.problem_.lambda = lambda;
+  return other;
 }
 
 std::optional<DenoisedStudent> Denoiser::operator()(const ConjugateParameters& hats) const {
@@ -136,7 +143,7 @@ std::optional<DenoisedStudent> Denoiser::operator()(const ConjugateParameters& h
 bool Denoiser::answers_zero(const ConjugateParameters& hats) const {
   if (problem_.parametrization == Parametrization::direct) return false;
   const double delta = std::sqrt(hats.self_overlap_hat) / hats.overlap_hat;
-  const Interval edges = FreeConvolution(teacher_, delta).outer_edges();
+  const Interval edges = FreeConvolution(*teacher_, delta).outer_edges();
   const double largest =
       problem_.parametrization == Parametrization::tied ? edges.hi : std::max(edges.hi, -edges.lo);
   return 2 * problem_.lambda / hats.overlap_hat >= largest;

@@ -150,10 +150,10 @@ ScoreOverlaps StateEvolutionMap::overlaps(const OrderParameters& order) const {
   return ScoreOverlaps::from_orthogonal(teacher_self_overlap_, order.overlap, order.orthogonal);
 }
 
-StateEvolutionMap::StateEvolutionMap(const Problem& problem, const QmcOptions& qmc)
+StateEvolutionMap::StateEvolutionMap(const Problem& problem, Denoiser denoiser, const QmcOptions& qmc)
     : problem_(problem),
       teacher_self_overlap_(teacher_self_overlap(problem)),
-      denoiser_(problem),
+      denoiser_(std::move(denoiser)),
       expectation_(channel_of(problem), problem.noise_in, problem.noise_out, qmc) {}
 
 bool StateEvolutionMap::serves(const Problem& problem) const {

@@ -40,7 +40,10 @@ struct Observation {
 /// alpha, lambda, teacher and width only.
 class StateEvolutionMap {
  public:
-  StateEvolutionMap(const Problem& problem, const QmcOptions& qmc);
+  StateEvolutionMap(const Problem& problem, const QmcOptions& qmc)
+      : StateEvolutionMap(problem, Denoiser(problem), qmc) {}
+  /// The same with the matrix side of `problem` given.
+  StateEvolutionMap(const Problem& problem, Denoiser denoiser, const QmcOptions& qmc);
 
   /// True when the sampling points also serve `problem`.
   bool serves(const Problem& problem) const;
@@ -63,6 +66,8 @@ class StateEvolutionMap {
   void choose_estimator(const Eigen::VectorXd& x);
   void use(DivergenceEstimator estimator) { estimator_ = estimator; }
   DivergenceEstimator estimator() const { return estimator_; }
+
+  const Denoiser& denoiser() const { return denoiser_; }
 
   Eigen::VectorXd coordinates(const OrderParameters& order) const;
   OrderParameters order_parameters(const Eigen::VectorXd& x) const;

@@ -24,8 +24,10 @@ void StateEvolutionSamples::retarget() {
 void StateEvolutionSamples::draw(int redraw) {
   redraw_ = redraw;
   const QmcOptions large = redrawn(options_.qmc, redraw);
-  fine_.emplace(problem_, large);
-  coarse_.emplace(problem_, coarse_sampling(large));
+  Denoiser matrix_side = fine_ ? fine_->denoiser() : Denoiser(problem_);
+  matrix_side.retarget(problem_);
+  fine_.emplace(problem_, matrix_side, large);
+  coarse_.emplace(problem_, matrix_side, coarse_sampling(large));
 }
 
 /// The estimator is chosen near the fixed point, which a rough first answer by Stein's identity finds. A jump

@@ -6,16 +6,15 @@
 #include <cstdint>
 
 #include "qklab/channel/labels/channel.hpp"
-#include "qklab/theory/erm/denoiser.hpp"
+#include "qklab/theory/untied/untied.hpp"
 
 namespace qklab::theory {
 namespace {
 
-double teacher_rank(const Problem& problem) {
-  if (const auto* wishart = std::get_if<WishartTeacher>(&problem.teacher))
-    return std::min(wishart->kappa0, 1.0);
+double teacher_rank(const Law& teacher) {
+  if (const auto* wishart = std::get_if<WishartLaw>(&teacher)) return std::min(wishart->kappa0, 1.0);
   double rank = 1;
-  for (const Atom& atom : atoms(teacher_law(problem))) {
+  for (const Atom& atom : atoms(teacher)) {
     if (atom.location == 0) rank -= atom.mass;
   }
   return rank;
@@ -32,6 +31,8 @@ ThresholdProblem threshold_problem(const Problem& problem) {
   checked(problem);
   const Channel channel = checked_differentiable(channel_of(problem));
   const bool direct = problem.parametrization == Parametrization::direct;
+  const Problem wide = without_width(problem);
+  const std::optional<Denoiser> denoiser = is_sampled(problem) ? std::nullopt : std::optional<Denoiser>(wide);
   return {problem.activation,
           problem.parametrization,
           problem.tokens,
@@ -39,16 +40,15 @@ ThresholdProblem threshold_problem(const Problem& problem) {
           problem.noise_out,
           direct ? 1 : std::min(problem.kappa, 1.0),
           static_cast<double>(channel.score_dimension()),
-          teacher_rank(problem),
+          teacher_rank(denoiser ? denoiser->teacher() : teacher_law(problem)),
           teacher_self_overlap(problem),
           std::holds_alternative<WishartTeacher>(problem.teacher),
-          without_width(problem)};
+          wide,
+          denoiser};
 }
 
 NoiseStudent ThresholdProblem::student(double delta, double level) const {
-  Problem with_threshold = problem;
-  with_threshold.lambda = level * delta / 2;
-  const auto denoised = *Denoiser(with_threshold)({1, delta * delta, 1});
+  const auto denoised = *denoiser->with_weight_decay(level * delta / 2)({1, delta * delta, 1});
   const double defect = teacher_self_overlap - denoised.order.overlap;
   return {denoised.order.overlap, denoised.order.orthogonal,
           defect * defect / teacher_self_overlap + denoised.order.orthogonal, denoised.order.susceptibility,

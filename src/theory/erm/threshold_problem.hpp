@@ -1,6 +1,9 @@
 #pragma once
 
+#include <optional>
+
 #include "qklab/core/problem.hpp"
+#include "qklab/theory/erm/denoiser.hpp"
 
 namespace qklab::theory {
 
@@ -25,7 +28,8 @@ struct ThresholdProblem {
   double teacher_rank;
   double teacher_self_overlap;
   bool is_wishart;
-  Problem problem;  ///< without the limit of width
+  Problem problem;                   ///< without the limit of width
+  std::optional<Denoiser> denoiser;  ///< its matrix side; nothing where that is known by samples only
 
   /// The answer of the matrix side to noise delta at threshold level = b/delta.
   NoiseStudent student(double delta, double level) const;

@@ -28,6 +28,10 @@ std::vector<ModeContribution> contributions(const std::vector<TeacherMode>& mode
 }  // namespace
 
 Decomposition decompose(const Solution& solution, const QmcOptions& qmc) {
+  return Decomposer(qmc)(solution);
+}
+
+Decomposition Decomposer::operator()(const Solution& solution) {
   if (!is_answer(solution.outcome)) {
     throw InvalidParameter("solution", std::string(describe(solution.outcome)), "must be converged");
   }
@@ -37,7 +41,7 @@ Decomposition decompose(const Solution& solution, const QmcOptions& qmc) {
                            "the spectrum of untied weights of several tokens is known by samples only");
   }
   const double q0 = teacher_self_overlap(problem);
-  const Saturation saturated = saturation(channel_of(problem), problem.noise_in, q0, qmc);
+  const Saturation& saturated = saturation_of(problem);
   const double c = saturated.scale.value;
   const double m = solution.overlap.value;
   const double q = solution.self_overlap.value;
@@ -64,6 +68,18 @@ Decomposition decompose(const Solution& solution, const QmcOptions& qmc) {
   result.recovered = kept.modes;
   result.modes = contributions(modes, c, problem.dimension);
   return result;
+}
+
+const Saturation& Decomposer::saturation_of(const Problem& problem) {
+  const double q0 = teacher_self_overlap(problem);
+  const bool is_known = saturation_ && problem.activation == last_.activation &&
+                        problem.tokens == last_.tokens && problem.beta == last_.beta &&
+                        problem.noise_in == last_.noise_in && q0 == teacher_self_overlap(last_);
+  if (!is_known) {
+    saturation_ = saturation(channel_of(problem), problem.noise_in, q0, qmc_);
+    last_ = problem;
+  }
+  return *saturation_;
 }
 
 namespace {

@@ -31,6 +31,7 @@ ScalingLaw scaling_law(const std::vector<Problem>& series, StateEvolution& evolu
   require_series(series, options);
   ScalingLaw law;
   for (int k = 1; k <= options.modes; ++k) law.modes.push_back({k, unknown, {}});
+  Decomposer decompose(options.qmc);
   std::optional<Solution> last;
   for (std::size_t i = 0; i < series.size(); ++i) {
     if (options.progress)
@@ -42,7 +43,7 @@ ScalingLaw scaling_law(const std::vector<Problem>& series, StateEvolution& evolu
       ++law.unconverged;
       continue;
     }
-    const Decomposition split = decompose(solution, options.qmc);
+    const Decomposition split = decompose(solution);
     law.saturation_error = split.saturation_error;
     const double last_samples = law.points.empty() ? unknown : law.points.back().samples;
     law.points.push_back(scaling_point(solution, split));

@@ -148,6 +148,37 @@ TEST(Denoiser, WidthAboveTheRankChangesNothing) {
   EXPECT_NE(full->order.overlap, Denoiser(problem)(hats)->order.overlap);
 }
 
+// A long power law is costly to make, so it is kept while the weight decay changes: bit for bit what a law
+// made anew gives.
+TEST(Denoiser, KeepsTheLawWhileWeightDecayChanges) {
+  Problem problem;
+  for (const Teacher& teacher : {Teacher{WishartTeacher{0.4}}, Teacher{PowerLawTeacher{1.0, 0}}}) {
+    problem.teacher = teacher;
+    problem.dimension = 20000;
+    const Denoiser kept(problem);
+    Denoiser turned(problem);
+    for (const double lambda : {3.0, 0.1, 0.0, 0.02}) {
+      problem.lambda = lambda;
+      turned.retarget(problem);
+      const Denoiser other = kept.with_weight_decay(lambda);
+      EXPECT_EQ(&other.teacher(), &kept.teacher());
+      for (const double noise : {0.3, 1e-3}) {
+        const ConjugateParameters hats{1.1, noise, 1.4};
+        const auto fresh = Denoiser(problem)(hats);
+        for (const Denoiser& one : {other, turned}) {
+          const auto student = one(hats);
+          EXPECT_EQ(student->order.overlap, fresh->order.overlap);
+          EXPECT_EQ(student->order.orthogonal, fresh->order.orthogonal);
+          EXPECT_EQ(student->order.susceptibility, fresh->order.susceptibility);
+          EXPECT_EQ(student->penalty, fresh->penalty);
+          EXPECT_EQ(student->spectrum.cut, fresh->spectrum.cut);
+          EXPECT_EQ(one.answers_zero(hats), Denoiser(problem).answers_zero(hats));
+        }
+      }
+    }
+  }
+}
+
 TEST(Denoiser, UndefinedConjugatesGiveNothing) {
   const Denoiser denoiser{Problem{}};
   EXPECT_FALSE(denoiser({-1, 1, 1}));

@@ -58,6 +58,30 @@ TEST(Decomposition, CrossTermGrowsAsThePowerLawGetsSlower) {
   EXPECT_LT(previous, -0.3);
 }
 
+TEST(Decomposition, OfOneSolutionAfterAnotherIsThatOfEach) {
+  const QmcOptions qmc{.log2_points = 10};
+  Problem softmax;
+  softmax.noise_in = 0.3;
+  Problem noisier = softmax;
+  noisier.noise_in = 0.6;
+  Problem longer = softmax;
+  longer.alpha = 2;
+  Problem other_teacher = softmax;
+  other_teacher.teacher = WishartTeacher{0.2};
+  Decomposer decomposer(qmc);
+  for (const Problem& problem : {softmax, longer, noisier, other_teacher, power_law(1.0, 1.0), softmax}) {
+    const Solution solution = solve(problem, {.qmc = qmc});
+    const Decomposition one = decomposer(solution);
+    const Decomposition alone = decompose(solution, qmc);
+    EXPECT_EQ(one.scale.value, alone.scale.value);
+    EXPECT_EQ(one.saturation_error.value, alone.saturation_error.value);
+    EXPECT_EQ(one.saturation_error.se, alone.saturation_error.se);
+    EXPECT_EQ(one.gradient_self_overlap.value, alone.gradient_self_overlap.value);
+    EXPECT_EQ(one.parts.sum(), alone.parts.sum());
+    EXPECT_EQ(one.remainder.value, alone.remainder.value);
+  }
+}
+
 TEST(Decomposition, NoModeIsRecoveredFromLittleData) {
   Problem problem = power_law(1.0, 1e-4);
   problem.noise_out = 5;

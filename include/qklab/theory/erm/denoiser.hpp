@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "qklab/core/problem.hpp"
@@ -30,6 +31,9 @@ class Denoiser {
   /// where teacher and d stay. Throws like the constructor.
   void retarget(const Problem& problem);
 
+  /// The same problem at another weight decay, with the same law in one place.
+  Denoiser with_weight_decay(double lambda) const;
+
   /// Nothing unless mhat, qhat and Vhat are > 0 and finite.
   std::optional<DenoisedStudent> operator()(const ConjugateParameters& hats) const;
 
@@ -37,7 +41,7 @@ class Denoiser {
   /// of X.
   bool answers_zero(const ConjugateParameters& hats) const;
 
-  const Law& teacher() const { return teacher_; }
+  const Law& teacher() const { return *teacher_; }
 
  private:
   DenoisedStudent threshold(const ConjugateParameters& hats) const;
@@ -45,7 +49,7 @@ class Denoiser {
   DenoisedStudent shrink(const ConjugateParameters& hats) const;
 
   Problem problem_;
-  Law teacher_;
+  std::shared_ptr<const Law> teacher_;
   double teacher_self_overlap_;
 };
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "qklab/channel/expectation/saturation.hpp"
 #include "qklab/core/sobol.hpp"
 #include "qklab/core/standard_error.hpp"
 #include "qklab/theory/erm/state_evolution.hpp"
@@ -48,5 +50,20 @@ struct Decomposition {
 /// Splits the test error of a solution. `qmc` samples the saturation (softmax). Throws InvalidParameter when
 /// the solution is not an answer, or is that of an untied student whose law is known only by samples.
 Decomposition decompose(const Solution& solution, const QmcOptions& qmc = {});
+
+/// The same for one solution after another: the saturation is sampled once as long as channel, noise and Q0
+/// stay.
+class Decomposer {
+ public:
+  explicit Decomposer(const QmcOptions& qmc) : qmc_(qmc) {}
+  Decomposition operator()(const Solution& solution);
+
+ private:
+  const Saturation& saturation_of(const Problem& problem);
+
+  QmcOptions qmc_;
+  Problem last_;
+  std::optional<Saturation> saturation_;
+};
 
 }  // namespace qklab::theory
