@@ -68,7 +68,7 @@ int pair_of(int tokens, int a, int b) {
 
 /// Scores of the posterior by their pair: {1, shifts, square}.
 using PosteriorSum = ScaledSum<8>;
-void add_order(int first, int second, int third, const int* largest, const std::array<double, 6>& center,
+void add_order(int a, int b, int c, const int* largest, const std::array<double, 6>& center,
                PosteriorSum& sum);
 void add_two_tokens(const int* largest, const std::array<double, 6>& center, PosteriorSum& sum);
 
