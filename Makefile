@@ -2,7 +2,7 @@
 RELEASE := build/release
 PYTHON := .venv/bin/python
 JOBS ?= $(shell nproc)
-CPP := $(shell find include src tests benchmarks examples -name '*.hpp' -o -name '*.cpp')
+CPP := $(shell find include src tests benchmarks tools -name '*.hpp' -o -name '*.cpp')
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test build bench side-by-side gallery validation lint format clean packages python configure
@@ -37,13 +37,12 @@ validation: build python ## docs/validation*.md: runs against every prediction (
 	@$(PYTHON) tools/validation.py --fresh
 	@$(PYTHON) tools/dynamics_validation.py --fresh
 
-lint: configure python ## layout and static analysis; changes nothing
+lint: python ## layout and static analysis; changes nothing, and what was clean is not run again
 	clang-format --dry-run -Werror $(CPP)
 	$(PYTHON) -m ruff check
 	$(PYTHON) -m ruff format --check
 	@cmake --preset lint
-	@echo clang-tidy src
-	@find src -name '*.cpp' | xargs -P $(JOBS) -n 1 clang-tidy -p build/lint --quiet
+	@$(PYTHON) tools/lint/tidy.py --jobs $(JOBS)
 
 format: python ## lay out all sources as `lint` and the tests want them
 	clang-format -i $(CPP)

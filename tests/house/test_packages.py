@@ -27,7 +27,7 @@ SOUGHT = re.compile(
     r"find_package\((\w+)|pkg_check_modules\(\w+ (?:REQUIRED )?(?:IMPORTED_TARGET )?([\w.+-]+)"
     r"|find_(?:path|library)\(\w+ ([\w.+/-]+)"
 )
-NOT_LIBRARIES = {"libomp-dev", "libclang-rt-dev"}  # for checks only
+NOT_LIBRARIES = {"libomp-dev", "libclang-rt-dev", "libclang-dev", "llvm-dev"}  # for checks only
 
 
 def listed():
