@@ -6,6 +6,6 @@
 namespace qklab::cli {
 
 /// `dynamics --weak-recovery`: escape along d of every model and parametrization of the plan.
-Status study_weak_recovery(Session& session, const experiment::DynamicsPlan& plan);
+Status study_weak_recovery(Session& session, const experiment::DynamicsPlan& given);
 
 }  // namespace qklab::cli

@@ -8,7 +8,7 @@ namespace qklab::dynamics {
 /// analytic within distance a of the real line, the error is of order exp(-2 pi a/step) + exp(-2 pi^2/step^2)
 /// + exp(-reach^2/2).
 struct GaussianGrid {
-  GaussianGrid(double step, double reach);
+  GaussianGrid(double spacing, double reach);
 
   double step;
   Eigen::ArrayXd nodes;

@@ -47,7 +47,7 @@ class Characteristics {
 
   Averages extrapolated() const;
   /// The way at given averages; false where there is none.
-  bool follow(const Averages& averages);
+  bool follow(const Averages& of);
   Averages measured() const;
   void set_drift(int at, const NoisyOverlaps& overlaps);
   NoisyOverlaps end_of_way() const;
