@@ -84,7 +84,7 @@ Json decomposition_figure(const Plan& plan, const std::vector<SplitPoint>& point
     has_mismatch |= split.scale.value != 1;
     seeds = std::max(seeds, point.runs.size());
     for (const Deviation& part : experiment::part_deviations(point, split)) {
-      Line* line = nullptr;
+      Line* line = &total;
       double factor = 1;
       for (std::size_t k = 0; k < std::size(spectral_parts); ++k) {
         if (part.quantity != spectral_parts[k].quantity) continue;
@@ -93,7 +93,6 @@ Json decomposition_figure(const Plan& plan, const std::vector<SplitPoint>& point
       }
       if (part.quantity == "mismatch") line = &mismatch;
       if (part.quantity == "remainder") line = &remainder;
-      if (part.quantity == "test_error") line = &total;
       line->predict(x, scaled(part.theory, factor));
       if (!point.runs.empty()) line->measure(x, scaled(part.trained, factor));
     }
