@@ -98,8 +98,7 @@ std::vector<double> with_times_between(std::vector<double> times) {
   const double end = times.back();
   for (int i = 0; i <= line_points; ++i) times.push_back(end * i / line_points);
   std::ranges::sort(times);
-  const auto repeated = std::ranges::unique(times);
-  times.erase(repeated.begin(), repeated.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
   return times;
 }
 

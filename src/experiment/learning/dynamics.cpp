@@ -255,8 +255,7 @@ std::vector<double> fine_times(const std::vector<double>& times) {
   fine.push_back(0);
   for (double time = shortest * end; time < end; time *= spacing) fine.push_back(time);
   std::ranges::sort(fine);
-  const auto repeated = std::ranges::unique(fine);
-  fine.erase(repeated.begin(), repeated.end());
+  fine.erase(std::unique(fine.begin(), fine.end()), fine.end());
   return fine;
 }
 
