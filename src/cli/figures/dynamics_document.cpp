@@ -100,7 +100,7 @@ experiment::Option dynamics_quantity_option() {
 }
 
 std::vector<std::string> dynamics_quantities(const experiment::Description& options) {
-  const std::vector<std::string> names = experiment::parse_names(options.text("quantity"));
+  std::vector<std::string> names = experiment::parse_names(options.text("quantity"));
   for (const std::string& name : names) quantity_of(name);
   return names;
 }

@@ -58,7 +58,7 @@ experiment::Option quantity_option() {
 std::vector<std::string> quantities_to_show(const experiment::Description& options) {
   const std::string allowed =
       "test_error, train_loss, regularization, overlap, self_overlap, zero_fraction, rank";
-  const std::vector<std::string> names = experiment::parse_names(options.text("quantity"));
+  std::vector<std::string> names = experiment::parse_names(options.text("quantity"));
   for (const std::string& name : names) {
     if (name.empty() || (", " + allowed + ",").find(", " + name + ",") == std::string::npos) {
       throw InvalidParameter("quantity", name, "must be a list of " + allowed);
