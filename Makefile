@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 CPP := $(shell find include src tests benchmarks tools -name '*.hpp' -o -name '*.cpp')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build bench side-by-side gallery validation lint format clean packages python configure
+.PHONY: help demo test build bench side-by-side gallery validation lint format clean packages packages-to-check python configure
 .PHONY: sanitize sanitize-threads coverage
 
 help: ## this list
@@ -37,7 +37,7 @@ validation: build python ## docs/validation*.md: runs against every prediction (
 	@$(PYTHON) tools/validation.py --fresh
 	@$(PYTHON) tools/dynamics_validation.py --fresh
 
-lint: python ## layout and static analysis; changes nothing, and what was clean is not run again
+lint: packages-to-check python ## layout and static analysis; changes nothing, and what was clean is not run again
 	clang-format --dry-run -Werror $(CPP)
 	$(PYTHON) -m ruff check
 	$(PYTHON) -m ruff format --check
@@ -53,18 +53,21 @@ sanitize: packages ## the C++ tests under the address and undefined-behaviour sa
 	@cmake --build --preset sanitize --target all_tests
 	@ctest --preset sanitize --parallel $(JOBS) --no-tests=error
 
-sanitize-threads: packages ## the C++ tests of all that runs in parallel under the thread sanitizer
+sanitize-threads: packages-to-check ## the C++ tests of all that runs in parallel under the thread sanitizer
 	@cmake --preset sanitize-threads
 	@cmake --build --preset sanitize-threads
 	@ctest --preset sanitize-threads --no-tests=error
 
-coverage: packages python ## the lines that the tests run, by room; fails below 90 % in all or 80 % in a room
+coverage: packages-to-check python ## the lines that the tests run, by room; fails below 90 % in all or 80 % in a room
 	@cmake --preset coverage
 	@cmake --build --preset coverage
 	@tools/run_coverage.sh
 
 packages: ## the system packages of tools/packages.txt (apt, through sudo when not root)
 	@tools/install_packages.sh
+
+packages-to-check: ## those, and what only lint, sanitize-threads and coverage need
+	@tools/install_packages.sh packages_to_check.txt
 
 python: packages ## the Python environment .venv of requirements.txt
 	@tools/python_environment.sh

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs those packages of tools/packages.txt that the machine lacks, and says so.
+#   install_packages.sh [FURTHER_LIST ...]      further lists in tools, packages_to_check.txt for one
 set -euo pipefail
 cd "$(dirname "$0")"
 
-mapfile -t wanted < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' packages.txt | sort -u)
+mapfile -t wanted < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' packages.txt "$@" | sort -u)
 
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
   echo "qklab: no apt-get here; please install what corresponds to: ${wanted[*]}"

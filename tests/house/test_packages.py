@@ -27,12 +27,17 @@ SOUGHT = re.compile(
     r"find_package\((\w+)|pkg_check_modules\(\w+ (?:REQUIRED )?(?:IMPORTED_TARGET )?([\w.+-]+)"
     r"|find_(?:path|library)\(\w+ ([\w.+/-]+)"
 )
-NOT_LIBRARIES = {"libomp-dev", "libclang-rt-dev", "libclang-dev", "llvm-dev"}  # for checks only
 
 
-def listed():
-    lines = (ROOT / "tools" / "packages.txt").read_text().splitlines()
-    return [name for line in lines if (name := line.split("#")[0].strip())]
+LISTS = ("packages.txt", "packages_to_check.txt")
+
+
+def lines(*lists):
+    return [line for name in lists for line in (ROOT / "tools" / name).read_text().splitlines()]
+
+
+def listed(*lists):
+    return [name for line in lines(*lists) if (name := line.split("#")[0].strip())]
 
 
 def sought():
@@ -42,23 +47,25 @@ def sought():
 
 def test_every_library_that_cmake_seeks_is_a_listed_package():
     assert sought() >= {"Eigen3", "libhwy", "lbfgs", "openblas"}
-    assert {name: BRINGS.get(name) for name in sought() if BRINGS.get(name) not in listed()} == {}
+    assert {
+        name: BRINGS.get(name) for name in sought() if BRINGS.get(name) not in listed("packages.txt")
+    } == {}
 
 
 def test_every_listed_library_is_sought():
-    libraries = {name for name in listed() if name.endswith("-dev")} - NOT_LIBRARIES
+    libraries = {name for name in listed("packages.txt") if name.endswith("-dev")}
     assert libraries - {BRINGS[name] for name in sought()} == set()
 
 
 def test_every_package_is_listed_once_with_its_reason():
-    assert len(listed()) == len(set(listed()))
-    lines = (ROOT / "tools" / "packages.txt").read_text().splitlines()
-    assert [line for line in lines if line and not line.startswith("#") and " # " not in line] == []
+    assert len(listed(*LISTS)) == len(set(listed(*LISTS)))
+    reasonless = [line for line in lines(*LISTS) if line and not line.startswith("#") and " # " not in line]
+    assert reasonless == []
 
 
 def test_python_packages_are_pinned():
-    lines = (ROOT / "requirements.txt").read_text().splitlines()
-    pins = [line for line in lines if line and not line.startswith("#")]
+    required = (ROOT / "requirements.txt").read_text().splitlines()
+    pins = [line for line in required if line and not line.startswith("#")]
     assert pins
     assert [line for line in pins if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
 

@@ -28,9 +28,13 @@ def add(machine, name, script):
     (machine / name).chmod(0o755)
 
 
-def install(machine):
+def install(machine, *lists):
     return subprocess.run(
-        [machine / "bash", SCRIPT], env={"PATH": str(machine)}, capture_output=True, text=True, check=False
+        [machine / "bash", SCRIPT, *lists],
+        env={"PATH": str(machine)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -65,6 +69,14 @@ def test_only_missing_packages_are_installed(machine):
     update, command = apt_log(machine)
     assert update.endswith("update")
     assert command.endswith("libfmt-dev ninja-build")
+
+
+def test_what_only_checks_need_is_installed_for_them_alone(machine):
+    dpkg_lists(machine, "clang-tidy")
+    assert install(machine).returncode == 0
+    assert apt_log(machine) == []
+    assert install(machine, "packages_to_check.txt").returncode == 0
+    assert apt_log(machine)[1].endswith("clang-tidy")
 
 
 def test_a_removed_package_counts_as_missing(machine):
