@@ -31,8 +31,6 @@ Json series_json(const std::vector<Comparison>& points, const std::string& optio
                  const std::string& quantity);
 bool spans(const std::vector<double>& values, double factor);
 
-constexpr const char* footer = "error bars and bands: one standard error";
-
 }  // namespace
 
 Json learning_curve(const Plan& plan, const std::vector<Comparison>& points, const Json& references,
@@ -47,7 +45,7 @@ Json learning_curve(const Plan& plan, const std::vector<Comparison>& points, con
           {"title", figure_title(plan)},
           {"x", horizontal_json(plan)},
           {"panels", panels},
-          {"footer", footer}};
+          {"footer", footer_of_errors}};
 }
 
 experiment::Option quantity_option() {

@@ -9,6 +9,9 @@
 
 namespace qklab::cli {
 
+/// Below a figure with trained runs and sampled theory.
+inline constexpr const char* footer_of_errors = "error bars and bands: one standard error";
+
 /// The option that says what a learning curve shows, and what it says. Throws InvalidParameter for a name
 /// that is no quantity.
 experiment::Option quantity_option();

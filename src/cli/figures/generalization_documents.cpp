@@ -7,6 +7,7 @@
 #include <span>
 
 #include "cli/words/wording.hpp"
+#include "figure_documents.hpp"
 #include "qklab/experiment/comparison/spectral_parts.hpp"
 
 namespace qklab::cli {
@@ -16,8 +17,6 @@ using experiment::Comparison;
 using experiment::Deviation;
 using experiment::Json;
 using experiment::Plan;
-
-constexpr const char* footer = "error bars and bands: one standard error";
 
 /// The curve and the measured points of one quantity, filled place by place.
 struct Line {
@@ -118,7 +117,7 @@ Json decomposition_figure(const Plan& plan, const std::vector<SplitPoint>& point
           {"label", "part of the test error"},
           {"parts", parts},
           {"total", sum},
-          {"footer", footer}};
+          {"footer", footer_of_errors}};
 }
 
 Json weight_decay_figure(const Plan& plan, const std::vector<TunedPoint>& points) {
@@ -147,7 +146,7 @@ Json weight_decay_figure(const Plan& plan, const std::vector<TunedPoint>& points
           {"title", figure_title(plan, {"lambda"})},
           {"label", "test error"},
           {"series", series},
-          {"footer", footer}};
+          {"footer", footer_of_errors}};
 }
 
 Json scaling_figure(const Plan& plan, const std::vector<experiment::ScalingStudy>& studies) {
@@ -162,7 +161,7 @@ Json scaling_figure(const Plan& plan, const std::vector<experiment::ScalingStudy
                 {"x", {{"name", "samples"}, {"label", axis_label("samples")}}},
                 {"label", "excess test error"},
                 {"series", series},
-                {"footer", footer}};
+                {"footer", footer_of_errors}};
   if (studies.size() == 1) document["emergence"] = emergence(studies.front().law);
   return document;
 }

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/figures/figure_documents.hpp"
+#include "qklab/experiment/comparison/theory_line.hpp"
+#include "qklab/experiment/description/run_options.hpp"
 
 namespace qklab::cli {
 
@@ -34,9 +36,22 @@ std::vector<std::string> with_reference_cell(std::vector<std::string> cells, con
   return cells;
 }
 
-experiment::Json references_of(const experiment::Plan& plan, const theory::SolveOptions& options,
-                               bool wanted) {
-  return wanted ? bayes_references(plan, options) : experiment::Json::array();
+experiment::Json curve_with_reference(const experiment::Plan& plan,
+                                      const std::vector<experiment::Comparison>& points,
+                                      const theory::SolveOptions& options, bool wanted,
+                                      const std::vector<std::string>& quantities) {
+  constexpr int line_points = 60;
+  const auto curve = experiment::with_theory_between(plan, points, line_points, options);
+  return learning_curve(curve.plan, curve.points,
+                        wanted ? bayes_references(curve.plan, options) : experiment::Json::array(),
+                        quantities);
+}
+
+Verb::Group theory_and_reference_group() {
+  Verb::Group group{"Theory", experiment::theory_options()};
+  for (const experiment::Option& option : estimator_options()) group.options.push_back(option);
+  group.options.push_back(quantity_option());
+  return group;
 }
 
 }  // namespace qklab::cli

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/session/verb.hpp"
 #include "qklab/cli/words/table.hpp"
 #include "qklab/experiment/comparison/json.hpp"
 #include "qklab/experiment/description/plan.hpp"
@@ -24,8 +25,14 @@ std::string with_reference_list(std::string list, const Reference& reference);
 std::vector<Column> with_reference_column(std::vector<Column> columns, bool wanted);
 std::vector<std::string> with_reference_cell(std::vector<std::string> cells, const Reference& reference);
 
-/// Lines for the figure of the plan; none where they are not wanted.
-experiment::Json references_of(const experiment::Plan& plan, const theory::SolveOptions& options,
-                               bool wanted);
+/// The learning curve of the points, with enough theory between them for lines that look smooth, and the
+/// reference as further lines where it is wanted.
+experiment::Json curve_with_reference(const experiment::Plan& plan,
+                                      const std::vector<experiment::Comparison>& points,
+                                      const theory::SolveOptions& options, bool wanted,
+                                      const std::vector<std::string>& quantities);
+
+/// Options of theory, of the reference, and of what the figure shows.
+Verb::Group theory_and_reference_group();
 
 }  // namespace qklab::cli

@@ -31,33 +31,30 @@ std::vector<std::size_t> iterates_to_show(std::size_t count) {
 
 /// A single point: what each iterate measured and what was predicted of it, then the fixed point.
 std::string iterate_rows(const MessagePassing& point) {
-  const Table table({{"t", 4},
-                     {"overlap"},
-                     {"predicted", 10},
-                     {"self-overlap"},
-                     {"predicted", 10},
-                     {"residual", 9},
-                     {"damping", 7}},
-                    7);
-  std::string text = table.heading();
+  TableText table({{"t", 4},
+                   {"overlap"},
+                   {"predicted", 10},
+                   {"self-overlap"},
+                   {"predicted", 10},
+                   {"residual", 9},
+                   {"damping", 7}},
+                  7);
   const auto predicted = [](const ComparedIterate& iterate, double theory::Iterate::*member) {
     return iterate.predicted ? fmt::format("{:.4g}", (*iterate.predicted).*member) : "-";
   };
   for (const std::size_t t : iterates_to_show(point.iterates.size())) {
     const ComparedIterate& iterate = point.iterates[t];
-    text.append("\n").append(table.row(
-        {std::to_string(iterate.iteration), with_error(iterate.overlap),
-         predicted(iterate, &theory::Iterate::overlap), with_error(iterate.self_overlap),
-         predicted(iterate, &theory::Iterate::self_overlap), fmt::format("{:.2g}", iterate.residual),
-         iterate.damping > 0 ? fmt::format("{:.2g}", iterate.damping) : "-"}));
+    table.add({std::to_string(iterate.iteration), with_error(iterate.overlap),
+               predicted(iterate, &theory::Iterate::overlap), with_error(iterate.self_overlap),
+               predicted(iterate, &theory::Iterate::self_overlap), fmt::format("{:.2g}", iterate.residual),
+               iterate.damping > 0 ? fmt::format("{:.2g}", iterate.damping) : "-"});
   }
-  const Table ends({{"at the end", 14}, {"predicted"}, {"measured"}, {"deviation", 10}}, 4);
-  text.append("\n\n").append(ends.heading());
+  TableText ends({{"at the end", 14}, {"predicted"}, {"measured"}, {"deviation", 10}}, 4);
   for (const Deviation& quantity : experiment::deviations(point)) {
-    text.append("\n").append(ends.row({quantity.quantity, with_error(quantity.theory),
-                                       with_error(quantity.trained), deviation_words(quantity.in_errors)}));
+    ends.add({quantity.quantity, with_error(quantity.theory), with_error(quantity.trained),
+              deviation_words(quantity.in_errors)});
   }
-  return text;
+  return table.text() + "\n\n" + ends.text();
 }
 
 std::string remark_of(const MessagePassing& point) {

@@ -11,7 +11,6 @@
 #include "cli/presentation/reference.hpp"
 #include "cli/session/verb.hpp"
 #include "cli/words/wording.hpp"
-#include "qklab/experiment/comparison/theory_line.hpp"
 #include "qklab/experiment/description/run_options.hpp"
 
 namespace qklab::cli {
@@ -20,21 +19,17 @@ namespace {
 using experiment::Comparison;
 using experiment::Deviation;
 
-/// Enough for a line that looks smooth.
-constexpr int line_points = 60;
-
 /// A single point: a row for each quantity.
 std::string quantity_rows(const std::vector<Deviation>& quantities, const std::string& prediction,
                           const std::string& deviation) {
   std::size_t longest = 14;
   for (const Deviation& quantity : quantities) longest = std::max(longest, quantity.quantity.size());
-  const Table table({{"", static_cast<int>(longest)}, {prediction}, {"trained"}, {deviation, 10}}, 4);
-  std::string text = table.heading();
+  TableText table({{"", static_cast<int>(longest)}, {prediction}, {"trained"}, {deviation, 10}}, 4);
   for (const Deviation& quantity : quantities) {
-    text.append("\n").append(table.row({quantity.quantity, with_error(quantity.theory),
-                                        with_error(quantity.trained), deviation_words(quantity.in_errors)}));
+    table.add({quantity.quantity, with_error(quantity.theory), with_error(quantity.trained),
+               deviation_words(quantity.in_errors)});
   }
-  return text;
+  return table.text();
 }
 
 std::string with_remark(std::string rows, const Comparison& comparison) {
@@ -110,9 +105,7 @@ Status compare_points(Session& session) {
           },
       .figure =
           [&](const auto& points) {
-            const auto curve = experiment::with_theory_between(plan, points, line_points, options.solve);
-            return learning_curve(curve.plan, curve.points,
-                                  references_of(curve.plan, options.solve, with_reference), quantities);
+            return curve_with_reference(plan, points, options.solve, with_reference, quantities);
           },
   };
   return present(session, plan, options, presentation);
@@ -121,14 +114,11 @@ Status compare_points(Session& session) {
 }  // namespace
 
 Verb compare_verb() {
-  Verb::Group theory{"Theory", experiment::theory_options()};
-  for (const experiment::Option& option : estimator_options()) theory.options.push_back(option);
-  theory.options.push_back(quantity_option());
   Verb::Group training{"Training", experiment::training_options()};
   training.options.push_back(experiment::seeds_option());
   return {"compare",
           "theory and trained models side by side",
-          {problem_group(), theory, training, output_group(true)},
+          {problem_group(), theory_and_reference_group(), training, output_group(true)},
           compare_points};
 }
 

@@ -35,14 +35,14 @@ std::string meaning(const std::string& quantity) {
 std::string parts_list(const Comparison& point, const std::optional<Decomposition>& split) {
   if (!split) return list_line("outcome", std::string(describe(point.theory.outcome)));
   const bool is_trained = !point.runs.empty();
-  const Table table = is_trained ? Table({{"", 14}, {"theory"}, {"trained"}, {"deviation", 10}}, 4)
-                                 : Table({{"", 14}, {"theory"}}, 2);
-  std::string text = table.heading();
+  TableText table = is_trained ? TableText({{"", 14}, {"theory"}, {"trained"}, {"deviation", 10}}, 4)
+                               : TableText({{"", 14}, {"theory"}}, 2);
   for (const Deviation& part : experiment::part_deviations(point, *split)) {
-    text.append("\n").append(table.row(
+    table.add(
         {part.quantity, with_error(part.theory), with_error(part.trained), deviation_words(part.in_errors)},
-        is_trained ? "" : meaning(part.quantity)));
+        is_trained ? "" : meaning(part.quantity));
   }
+  std::string text = table.text();
   text += fmt::format("\n\ntest error = {} + {} (sum of the first four) + mismatch + remainder",
                       with_error(split->saturation_error), with_error(split->gradient_self_overlap));
   text += fmt::format("\nrecovered: {} {} of the teacher; pseudo-true scale {}", split->recovered,

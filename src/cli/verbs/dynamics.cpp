@@ -29,19 +29,17 @@ using experiment::MethodRun;
 constexpr int rows_of_a_table = 12;
 
 std::string time_rows(const MethodRun& run) {
-  const Table table({{"tau", 8}, {"overlap"}, {"self-overlap"}, {"alignment"}, {"loss"}}, 5);
-  std::string text = table.heading();
+  TableText table({{"tau", 8}, {"overlap"}, {"self-overlap"}, {"alignment"}, {"loss"}}, 5);
   const auto last = static_cast<int>(run.points.size()) - 1;
   const int apart = std::max(1, (last + rows_of_a_table - 1) / rows_of_a_table);
   for (int i = 0; i <= last; ++i) {
     if (i % apart != 0 && i != last) continue;
     const DynamicsPoint& point = run.points[static_cast<std::size_t>(i)];
-    text.append("\n").append(
-        table.row({fmt::format("{:.4g}", point.time), with_error(point.overlap),
-                   with_error(point.self_overlap), with_error(point.alignment), with_error(point.loss)},
-                  point.time > run.trusted_until ? "not trusted" : ""));
+    table.add({fmt::format("{:.4g}", point.time), with_error(point.overlap), with_error(point.self_overlap),
+               with_error(point.alignment), with_error(point.loss)},
+              point.time > run.trusted_until ? "not trusted" : "");
   }
-  return text;
+  return table.text();
 }
 
 std::string escape_words(const MethodRun& run) {

@@ -45,16 +45,15 @@ std::string entries_words(const theory::ScalingLaw& law) {
 }
 
 std::string scaling_table(const ScalingStudy& study, const std::string& name) {
-  const Table table(
+  TableText table(
       {{"n", 11}, {"lambda", 10}, {"excess error"}, {"exponent", 10}, {"modes", 6}, {"regime", 13}}, 4);
-  std::string text = name.empty() ? table.heading() : name + "\n" + table.heading();
   for (const theory::ScalingPoint& point : study.law.points) {
-    text.append("\n").append(
-        table.row({number(point.samples), fmt::format("{:.4g}", point.solution.problem.lambda),
-                   with_error(point.excess), with_error(point.local_exponent),
-                   std::to_string(point.recovered), to_string(point.regime)},
-                  remark(point.solution)));
+    table.add({number(point.samples), fmt::format("{:.4g}", point.solution.problem.lambda),
+               with_error(point.excess), with_error(point.local_exponent), std::to_string(point.recovered),
+               to_string(point.regime)},
+              remark(point.solution));
   }
+  std::string text = name.empty() ? table.text() : name + "\n" + table.text();
   for (const experiment::Comparison& point : study.trained) {
     const experiment::Deviation test = experiment::deviations(point).front();
     text += fmt::format("\ntrained, n = {}: test error {}, predicted {}", sample_count(point.theory.problem),

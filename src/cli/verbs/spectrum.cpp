@@ -29,11 +29,10 @@ SpectrumOf spectrum_to_show(const experiment::Description& options) {
   throw InvalidParameter("show", name, "must be one of eigenvalues, singular-values");
 }
 
-/// A line for each of the first isolated modes, and how many there are.
-std::string mode_lines(const Comparison& point) {
+/// Adds a line for each of the first isolated modes, and how many there are.
+void add_modes(const Comparison& point, ListText& list) {
   constexpr int most_shown = 8;
   const auto modes = experiment::compare_modes(point, std::numeric_limits<int>::max());
-  std::string text;
   for (int k = 0; k < std::min<int>(most_shown, static_cast<int>(modes.size())); ++k) {
     const theory::TeacherMode& mode = modes[k].predicted;
     std::string meaning = fmt::format("alignment {:.3g}, learned {:.4g}", mode.alignment, mode.learned);
@@ -42,13 +41,9 @@ std::string mode_lines(const Comparison& point) {
       meaning +=
           fmt::format("; trained {}, {}", with_error(modes[k].alignment), with_error(modes[k].learned));
     }
-    text.append("\n").append(
-        list_line(fmt::format("mode {}", modes[k].rank), fmt::format("s = {:.4g}", mode.teacher), meaning));
+    list.add(fmt::format("mode {}", modes[k].rank), fmt::format("s = {:.4g}", mode.teacher), meaning);
   }
-  if (modes.size() > most_shown) {
-    text.append("\n").append(list_line("", fmt::format("{} isolated", modes.size()), "modes in all"));
-  }
-  return text;
+  if (modes.size() > most_shown) list.add("", fmt::format("{} isolated", modes.size()), "modes in all");
 }
 
 double largest_eigenvalue(const theory::Solution& solution) {
@@ -56,18 +51,16 @@ double largest_eigenvalue(const theory::Solution& solution) {
 }
 
 std::string spectrum_list(const Comparison& point) {
-  std::string text = list_line("spectrum of S", spectrum_words(point.theory));
-  text.append("\n").append(list_line("mean square of S", with_error(point.theory.self_overlap), "Tr(S^2)/d"));
-  text += mode_lines(point);
+  ListText list;
+  list.add("spectrum of S", spectrum_words(point.theory));
+  list.add("mean square of S", with_error(point.theory.self_overlap), "Tr(S^2)/d");
+  add_modes(point, list);
   for (const lab::TrainedRun& run : point.runs) {
-    text.append("\n").append(list_line(fmt::format("trained, seed {}", run.seed),
-                                       fmt::format("{:.6g} at 0", run.zero_fraction),
-                                       fmt::format("largest eigenvalue {:.4g}", run.eigenvalues.back())));
+    list.add(fmt::format("trained, seed {}", run.seed), fmt::format("{:.6g} at 0", run.zero_fraction),
+             fmt::format("largest eigenvalue {:.4g}", run.eigenvalues.back()));
   }
-  if (const std::string words = remark(point); !words.empty()) {
-    text.append("\n").append(list_line("remark", words));
-  }
-  return text;
+  if (const std::string words = remark(point); !words.empty()) list.add("remark", words);
+  return list.text();
 }
 
 std::vector<std::string> cells(const Comparison& point) {

@@ -6,7 +6,6 @@
 #include "cli/session/verb.hpp"
 #include "cli/words/theory_words.hpp"
 #include "cli/words/wording.hpp"
-#include "qklab/experiment/comparison/theory_line.hpp"
 #include "qklab/experiment/description/run_options.hpp"
 
 namespace qklab::cli {
@@ -16,9 +15,6 @@ std::vector<std::string> cells(const theory::Solution& solution) {
   return {with_error(solution.test_error), with_error(solution.train_loss), with_error(solution.overlap),
           with_error(solution.self_overlap)};
 }
-
-/// Enough for a line that looks smooth.
-constexpr int line_points = 60;
 
 Status solve_points(Session& session) {
   if (estimator_of(session.options) == Estimator::bayes) return solve_bayes_points(session);
@@ -44,9 +40,7 @@ Status solve_points(Session& session) {
           },
       .figure =
           [&](const auto& points) {
-            const auto curve = experiment::with_theory_between(plan, points, line_points, options.solve);
-            return learning_curve(curve.plan, curve.points,
-                                  references_of(curve.plan, options.solve, with_reference), quantities);
+            return curve_with_reference(plan, points, options.solve, with_reference, quantities);
           },
   };
   return present(session, plan, options, presentation);
@@ -55,12 +49,9 @@ Status solve_points(Session& session) {
 }  // namespace
 
 Verb theory_verb() {
-  Verb::Group theory{"Theory", experiment::theory_options()};
-  for (const experiment::Option& option : estimator_options()) theory.options.push_back(option);
-  theory.options.push_back(quantity_option());
   return {"theory",
           "exact high-dimensional theory: state evolution at each point",
-          {problem_group(), theory, output_group(true)},
+          {problem_group(), theory_and_reference_group(), output_group(true)},
           solve_points};
 }
 

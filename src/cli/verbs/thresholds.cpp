@@ -67,24 +67,23 @@ std::vector<std::string> cells(const ThresholdPoint& point) {
 }
 
 std::string threshold_list(const ThresholdPoint& point) {
-  std::string text;
-  const auto say = [&text](std::string_view name, const theory::Threshold& threshold,
+  ListText list;
+  const auto say = [&list](std::string_view name, const theory::Threshold& threshold,
                            std::string_view meaning) {
-    text.append(text.empty() ? "" : "\n")
-        .append(list_line(name, cell(threshold), threshold.alpha ? meaning : ""));
-    if (!threshold.alpha) text.append("\n    ").append(threshold.reason);
+    list.add(name, cell(threshold), threshold.alpha ? meaning : "");
+    if (!threshold.alpha) list.add_line("    " + threshold.reason);
   };
   const auto say_followed = [&](const CheckedThreshold& threshold) {
     if (!point.is_checked || !threshold.closed.alpha) return;
-    text.append("\n").append(list_line("  followed", cell(threshold), "by the state evolution"));
+    list.add("  followed", cell(threshold), "by the state evolution");
   };
   say("recovery", point.recovery.closed, "alpha from which the target is recovered");
   say_followed(point.recovery);
   say("interpolation", point.interpolation.closed, "alpha up to which noisy labels are fitted");
   say_followed(point.interpolation);
   say("Bayes recovery", point.bayes_recovery, "alpha from which the data fix the target");
-  return text + "\n" +
-         list_line("counting", number(point.counting), "as many scores as the student has entries");
+  list.add("counting", number(point.counting), "as many scores as the student has entries");
+  return list.text();
 }
 
 Status find_points(Session& session) {

@@ -39,35 +39,33 @@ std::string of_message_passing(const lab::TrainedRun& run) {
 
 std::string run_list(const lab::TrainedRun& run, bool with_eigenvalues) {
   const bool untied = run.problem.parametrization == Parametrization::untied;
-  std::string text;
-  const auto say = [&text](std::string_view name, const std::string& value, std::string_view meaning) {
-    text.append(text.empty() ? "" : "\n").append(list_line(name, value, meaning));
-  };
-  say("test error", with_error(run.test_error), "on fresh samples, no label noise in it");
-  say("training loss", number(run.train_loss), "(1/d^2) sum of losses");
-  say("penalty", number(run.regularization), penalty_formula(run.problem.parametrization));
-  say("overlap m", number(run.overlap), "Tr(S S0)/d");
-  say("self-overlap q", number(run.self_overlap), untied ? "Tr(S^2)/d of the symmetric part" : "Tr(S^2)/d");
+  ListText list;
+  list.add("test error", with_error(run.test_error), "on fresh samples, no label noise in it");
+  list.add("training loss", number(run.train_loss), "(1/d^2) sum of losses");
+  list.add("penalty", number(run.regularization), penalty_formula(run.problem.parametrization));
+  list.add("overlap m", number(run.overlap), "Tr(S S0)/d");
+  list.add("self-overlap q", number(run.self_overlap),
+           untied ? "Tr(S^2)/d of the symmetric part" : "Tr(S^2)/d");
   if (untied) {
-    say("antisymmetric part", number(run.antisymmetric_self_overlap), "its |S|^2/d");
-    say("zero singular values", number(run.zero_fraction), "fraction of S below 1e-3 of the largest");
-    say("top singular value", number(largest(run.singular_values)), "of S");
+    list.add("antisymmetric part", number(run.antisymmetric_self_overlap), "its |S|^2/d");
+    list.add("zero singular values", number(run.zero_fraction), "fraction of S below 1e-3 of the largest");
+    list.add("top singular value", number(largest(run.singular_values)), "of S");
   } else {
-    say("zero eigenvalues", number(run.zero_fraction), "fraction of S below 1e-3 of the largest");
-    say("largest eigenvalue", number(largest(run.eigenvalues)), "of S");
+    list.add("zero eigenvalues", number(run.zero_fraction), "fraction of S below 1e-3 of the largest");
+    list.add("largest eigenvalue", number(largest(run.eigenvalues)), "of S");
   }
-  say("outcome", std::string(describe(run.outcome)),
-      fmt::format("{} epochs{}, {:.3g} s, |gradient| {:.2g}", run.epochs, of_message_passing(run),
-                  run.seconds, run.gradient_norm));
-  say("memory", fmt::format("{:.2g} GiB", run.memory.bytes / gibibyte),
-      fmt::format("as predicted; tokens {}", lab::to_string(run.memory.storage)));
+  list.add("outcome", std::string(describe(run.outcome)),
+           fmt::format("{} epochs{}, {:.3g} s, |gradient| {:.2g}", run.epochs, of_message_passing(run),
+                       run.seconds, run.gradient_norm));
+  list.add("memory", fmt::format("{:.2g} GiB", run.memory.bytes / gibibyte),
+           fmt::format("as predicted; tokens {}", lab::to_string(run.memory.storage)));
   if (with_eigenvalues) {
-    say(untied ? "eigenvalues of the symmetric part" : "eigenvalues of S", "", "");
-    for (double s : run.eigenvalues) text.append("\n").append(number(s));
-    if (untied) say("singular values of S", "", "");
-    for (double s : run.singular_values) text.append("\n").append(number(s));
+    list.add(untied ? "eigenvalues of the symmetric part" : "eigenvalues of S", "");
+    for (double s : run.eigenvalues) list.add_line(number(s));
+    if (untied) list.add("singular values of S", "");
+    for (double s : run.singular_values) list.add_line(number(s));
   }
-  return text;
+  return list.text();
 }
 
 PointForms forms(const lab::TrainedRun& run, const lab::TrainOptions& options, bool with_eigenvalues) {

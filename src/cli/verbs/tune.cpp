@@ -33,29 +33,27 @@ std::string gain_words(const TunedPoint& point) {
 std::string advice(const TunedPoint& point) {
   const theory::BestWeightDecay& best = point.best;
   const Problem& problem = best.best.problem;
-  std::string text;
-  const auto say = [&text](std::string_view name, const std::string& value, std::string_view meaning) {
-    text.append(text.empty() ? "" : "\n").append(list_line(name, value, meaning));
-  };
-  say("setting", fmt::format("d = {}", problem.dimension),
-      fmt::format("n = {} samples, width p = {}", sample_count(problem), student_width(problem)));
-  say("best lambda", with_error(best.lambda),
+  ListText list;
+  list.add("setting", fmt::format("d = {}", problem.dimension),
+           fmt::format("n = {} samples, width p = {}", sample_count(problem), student_width(problem)));
+  list.add(
+      "best lambda", with_error(best.lambda),
       best.vanishes ? "the smallest tried: no weight decay is best" : "in (lambda/d) |W|^2, loss sum / d^2");
-  say("test error", with_error(best.best.test_error), "predicted at the best");
-  say("within 1 %", range_words(best.flat_low, best.flat_high), "range of lambda");
-  say(fmt::format("at {:.4g}", point.given.problem.lambda), with_error(point.given.test_error),
-      gain_words(point));
-  say("rank of S", fmt::format("{:.0f}", problem.dimension * (1 - best.best.zero_fraction.value)),
-      "non-zero eigenvalues at the best");
-  say("stability", with_error(best.best.stability), best.best.stable ? "< 1: stable" : "not stable");
+  list.add("test error", with_error(best.best.test_error), "predicted at the best");
+  list.add("within 1 %", range_words(best.flat_low, best.flat_high), "range of lambda");
+  list.add(fmt::format("at {:.4g}", point.given.problem.lambda), with_error(point.given.test_error),
+           gain_words(point));
+  list.add("rank of S", fmt::format("{:.0f}", problem.dimension * (1 - best.best.zero_fraction.value)),
+           "non-zero eigenvalues at the best");
+  list.add("stability", with_error(best.best.stability), best.best.stable ? "< 1: stable" : "not stable");
   for (const experiment::Comparison& trained : point.trained) {
     const experiment::Deviation test = experiment::deviations(trained).front();
-    say("trained", with_error(test.trained),
-        fmt::format("at lambda = {:.4g}, predicted {}", trained.theory.problem.lambda,
-                    with_error(test.theory)));
+    list.add("trained", with_error(test.trained),
+             fmt::format("at lambda = {:.4g}, predicted {}", trained.theory.problem.lambda,
+                         with_error(test.theory)));
   }
-  if (const std::string words = remark(best.best); !words.empty()) say("remark", words, "");
-  return text;
+  if (const std::string words = remark(best.best); !words.empty()) list.add("remark", words);
+  return list.text();
 }
 
 std::vector<std::string> cells(const TunedPoint& point) {

@@ -44,14 +44,12 @@ std::string escape_row(const EscapeAt& escape) {
 
 std::string fit_rows(const WeakRecoveryStudy& study) {
   if (study.fits.empty()) return "no fit: fewer than two dimensions at which every run escaped";
-  const Table table({{"n =", 12}, {"A"}, {"x"}, {"chi2", 8}, {"freedom", 8}, {"AIC", 8}}, 6);
-  std::string text = table.heading();
+  TableText table({{"n =", 12}, {"A"}, {"x"}, {"chi2", 8}, {"freedom", 8}, {"AIC", 8}}, 6);
   for (const ScalingFit& fit : study.fits) {
-    text.append("\n").append(table.row({fit.law, with_error(fit.amplitude), with_error(fit.exponent),
-                                        fmt::format("{:.3g}", fit.chi2), std::to_string(fit.degrees),
-                                        fmt::format("{:.3g}", fit.aic)}));
+    table.add({fit.law, with_error(fit.amplitude), with_error(fit.exponent), fmt::format("{:.3g}", fit.chi2),
+               std::to_string(fit.degrees), fmt::format("{:.3g}", fit.aic)});
   }
-  return text;
+  return table.text();
 }
 
 }  // namespace

@@ -70,6 +70,18 @@ std::string Table::row(const std::vector<std::string>& cells, const std::string&
   return without_trailing_blanks(line + remark);
 }
 
+TableText::TableText(std::vector<Column> columns, std::size_t kept)
+    : table_(std::move(columns), kept), text_(table_.heading()) {}
+
+void TableText::add(const std::vector<std::string>& cells, const std::string& remark) {
+  text_.append("\n").append(table_.row(cells, remark));
+}
+
+void ListText::add_line(std::string_view line) {
+  if (!text_.empty()) text_.append("\n");
+  text_.append(line);
+}
+
 std::string list_line(std::string_view name, std::string_view value, std::string_view meaning) {
   return without_trailing_blanks(fmt::format("{:<20} {:<15} {}", name, value, meaning));
 }

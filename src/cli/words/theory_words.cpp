@@ -11,15 +11,6 @@
 namespace qklab::cli {
 namespace {
 
-/// Appends a line of a list.
-struct Say {
-  std::string& text;
-
-  void operator()(std::string_view name, const std::string& value, std::string_view meaning) const {
-    text.append(text.empty() ? "" : "\n").append(list_line(name, value, meaning));
-  }
-};
-
 std::string stability_words(const theory::Solution& solution) {
   if (std::isnan(solution.stability.value)) return "not known here";
   return solution.stable ? "< 1: stable" : ">= 1: not stable, do not trust";
@@ -28,56 +19,56 @@ std::string stability_words(const theory::Solution& solution) {
 }  // namespace
 
 std::string solution_list(const theory::Solution& solution) {
-  std::string text;
-  const Say say{text};
-  say("test error", with_error(solution.test_error), "E |sigma(h0) - sigma(h)|^2, no label noise");
-  say("training loss", with_error(solution.train_loss), "(1/d^2) sum of losses at the minimiser");
-  say("training error", with_error(solution.train_error), "mean loss of a training sample");
-  say("penalty", with_error(solution.regularization), "(lambda/d) |W|^2");
-  say("overlap m", with_error(solution.overlap), "Tr(S S0)/d");
+  ListText list;
+  list.add("test error", with_error(solution.test_error), "E |sigma(h0) - sigma(h)|^2, no label noise");
+  list.add("training loss", with_error(solution.train_loss), "(1/d^2) sum of losses at the minimiser");
+  list.add("training error", with_error(solution.train_error), "mean loss of a training sample");
+  list.add("penalty", with_error(solution.regularization), "(lambda/d) |W|^2");
+  list.add("overlap m", with_error(solution.overlap), "Tr(S S0)/d");
   const bool sampled = theory::is_sampled(solution.problem);
   if (sampled) {
-    say("self-overlap q", with_error(solution.self_overlap), "Tr(S_s^2)/d of the symmetric part");
-    say("", with_error(solution.antisymmetric_self_overlap), "Tr(S_a S_a^T)/d of the antisymmetric part");
+    list.add("self-overlap q", with_error(solution.self_overlap), "Tr(S_s^2)/d of the symmetric part");
+    list.add("", with_error(solution.antisymmetric_self_overlap),
+             "Tr(S_a S_a^T)/d of the antisymmetric part");
   } else {
-    say("self-overlap q", with_error(solution.self_overlap), "Tr(S^2)/d");
+    list.add("self-overlap q", with_error(solution.self_overlap), "Tr(S^2)/d");
   }
-  say("susceptibility V", with_error(solution.susceptibility), "");
-  say("conjugates", with_error(solution.overlap_hat), "of m");
-  say("", with_error(solution.self_overlap_hat), "of q");
-  say("", with_error(solution.susceptibility_hat), "of V");
+  list.add("susceptibility V", with_error(solution.susceptibility), "");
+  list.add("conjugates", with_error(solution.overlap_hat), "of m");
+  list.add("", with_error(solution.self_overlap_hat), "of q");
+  list.add("", with_error(solution.susceptibility_hat), "of V");
   if (sampled) {
-    say("zero singular values", with_error(solution.zero_fraction), "fraction of the singular values of S");
+    list.add("zero singular values", with_error(solution.zero_fraction),
+             "fraction of the singular values of S");
   } else {
-    say("zero eigenvalues", with_error(solution.zero_fraction), "fraction of the eigenvalues of S");
+    list.add("zero eigenvalues", with_error(solution.zero_fraction), "fraction of the eigenvalues of S");
   }
-  say("stability", with_error(solution.stability), stability_words(solution));
+  list.add("stability", with_error(solution.stability), stability_words(solution));
   if (has_few_modes(solution.problem)) {
-    say("effective modes", fmt::format("{:.3g}", effective_modes(solution.problem)),
-        "few: scores are not Gaussian, errors approximate");
+    list.add("effective modes", fmt::format("{:.3g}", effective_modes(solution.problem)),
+             "few: scores are not Gaussian, errors approximate");
   }
-  say("outcome", std::string(describe(solution.outcome)),
-      fmt::format("{} iterations, residual {:.2g}", solution.iterations, solution.residual));
+  list.add("outcome", std::string(describe(solution.outcome)),
+           fmt::format("{} iterations, residual {:.2g}", solution.iterations, solution.residual));
   if (sampled) {
-    say("matrix side", fmt::format("sampled on d = {} matrices", solution.sampled_dimension), "");
+    list.add("matrix side", fmt::format("sampled on d = {} matrices", solution.sampled_dimension), "");
   } else {
-    say("spectrum of S", spectrum_words(solution), "");
+    list.add("spectrum of S", spectrum_words(solution), "");
   }
-  return text;
+  return list.text();
 }
 
 std::string bayes_list(const theory::BayesSolution& solution) {
-  std::string text;
-  const Say say{text};
-  say("test error", with_error(solution.test_error), "of the posterior mean, no label noise");
+  ListText list;
+  list.add("test error", with_error(solution.test_error), "of the posterior mean, no label noise");
   const double se = solution.squared_error_se;
-  say("squared error", with_error({solution.squared_error, se}), "Q0 - q, Tr((S - S0)^2)/d");
-  say("overlap q", with_error({solution.overlap, se}), "Tr(S S0)/d = Tr(S^2)/d");
-  say("conjugate of q", with_error({solution.overlap_hat, solution.overlap_hat_se}), "");
-  say("outcome", std::string(describe(solution.outcome)),
-      fmt::format("{} iterations, residual {:.2g}", solution.iterations, solution.residual));
-  if (solution.squared_error == 0) say("remark", "recovered", "the labels determine the target");
-  return text;
+  list.add("squared error", with_error({solution.squared_error, se}), "Q0 - q, Tr((S - S0)^2)/d");
+  list.add("overlap q", with_error({solution.overlap, se}), "Tr(S S0)/d = Tr(S^2)/d");
+  list.add("conjugate of q", with_error({solution.overlap_hat, solution.overlap_hat_se}), "");
+  list.add("outcome", std::string(describe(solution.outcome)),
+           fmt::format("{} iterations, residual {:.2g}", solution.iterations, solution.residual));
+  if (solution.squared_error == 0) list.add("remark", "recovered", "the labels determine the target");
+  return list.text();
 }
 
 std::string spectrum_words(const theory::Solution& solution) {

@@ -89,5 +89,24 @@ TEST(Table, KeepsTheFirstColumnsWhatever) {
   EXPECT_EQ(table.row({"1", "2", "3"}).size(), 101u);
 }
 
+TEST(TableText, IsTheHeadingAndTheRowsBelowIt) {
+  const std::vector<Column> columns{{"x", 4}, {"y", 6}};
+  TableText text(columns, 2);
+  const Table table(columns, 2);
+  EXPECT_EQ(text.text(), table.heading());
+  text.add({"1", "2"});
+  text.add({"3", "4"}, "far");
+  EXPECT_EQ(text.text(),
+            table.heading() + "\n" + table.row({"1", "2"}) + "\n" + table.row({"3", "4"}, "far"));
+}
+
+TEST(ListText, HasALineBreakBetweenLinesAlone) {
+  ListText list;
+  EXPECT_EQ(list.text(), "");
+  list.add("overlap", "0.5", "Tr(S S0)/d");
+  list.add_line("    as it is");
+  EXPECT_EQ(list.text(), list_line("overlap", "0.5", "Tr(S S0)/d") + "\n    as it is");
+}
+
 }  // namespace
 }  // namespace qklab::cli

@@ -39,7 +39,33 @@ class Table {
   std::vector<Column> columns_;
 };
 
+/// A table as one text: its heading, then the rows added to it.
+class TableText {
+ public:
+  TableText(std::vector<Column> columns, std::size_t kept);
+
+  void add(const std::vector<std::string>& cells, const std::string& remark = "");
+  const std::string& text() const { return text_; }
+
+ private:
+  Table table_;
+  std::string text_;
+};
+
 /// One line of a list: what, its value, what it means.
 std::string list_line(std::string_view name, std::string_view value, std::string_view meaning = "");
+
+/// A list as one text, line by line.
+class ListText {
+ public:
+  void add(std::string_view name, std::string_view value, std::string_view meaning = "") {
+    add_line(list_line(name, value, meaning));
+  }
+  void add_line(std::string_view line);
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
 
 }  // namespace qklab::cli
