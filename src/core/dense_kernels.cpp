@@ -1,0 +1,2 @@
+#define QKLAB_INSTANTIATE template
+#include "qklab/core/dense_kernels.hpp"
