@@ -5,11 +5,11 @@ JOBS ?= $(shell nproc)
 CPP := $(shell find include src tests benchmarks tools -name '*.hpp' -o -name '*.cpp')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build bench side-by-side gallery validation lint format clean packages packages-to-check python configure
-.PHONY: sanitize sanitize-threads coverage
+.PHONY: help demo test check build bench side-by-side gallery validation lint format clean
+.PHONY: packages packages-to-check python configure sanitize sanitize-threads coverage
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: build python ## the first figure, theory against trained models (some minutes), into build/demo
 	@tools/demo.sh
@@ -17,6 +17,11 @@ demo: build python ## the first figure, theory against trained models (some minu
 test: configure python ## every test, C++ and Python
 	@cmake --build --preset release
 	@tools/run_tests.sh
+
+check: configure python ## the inner loop: layout, house tests and the quick C++ tests
+	@cmake --build --preset release --target qklab all_tests
+	@$(PYTHON) -m pytest -q tests/house
+	@ctest --preset release --parallel $(JOBS) --label-exclude 'slow$$' --no-tests=error
 
 build: configure ## the command, build/release/qklab, without running anything
 	@cmake --build --preset release --target qklab
