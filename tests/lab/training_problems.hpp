@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "problems.hpp"
 #include "qklab/core/problem.hpp"
 #include "qklab/core/random.hpp"
 #include "qklab/lab/matrix/matrix.hpp"
@@ -12,10 +13,7 @@
 
 namespace qklab::lab {
 
-struct NamedProblem {
-  std::string name;
-  Problem problem;
-};
+using test::NamedProblem;
 
 /// Small problems that cover activations, numbers of tokens, tasks, widths and noises.
 inline std::vector<NamedProblem> small_problems() {
@@ -23,57 +21,49 @@ inline std::vector<NamedProblem> small_problems() {
   base.dimension = 13;
   base.alpha = 1.3;
   base.lambda = 0.07;
-  std::vector<NamedProblem> problems;
-  const auto add = [&](const char* name, auto&& change) {
-    NamedProblem named{name, base};
-    change(named.problem);
-    problems.push_back(named);
-  };
-  add("softmax2", [](Problem&) {});
-  add("softmax3_noisy", [](Problem& p) {
+  test::Variations problems(base);
+  problems.add("softmax2", [](Problem&) {});
+  problems.add("softmax3_noisy", [](Problem& p) {
     p.tokens = 3;
     p.beta = 1.7;
     p.noise_in = 0.4;
     p.noise_out = 0.1;
   });
-  add("softmax5_narrow", [](Problem& p) {
+  problems.add("softmax5_narrow", [](Problem& p) {
     p.tokens = 5;
     p.kappa = 0.3;
   });
-  add("softmax2_wide", [](Problem& p) {
+  problems.add("softmax2_wide", [](Problem& p) {
     p.kappa = 2.1;
     p.noise_in = 0.2;
   });
-  add("identity1", [](Problem& p) {
-    p.activation = Activation::identity;
-    p.tokens = 1;
+  problems.add("identity1", [](Problem& p) {
+    test::make_identity(p, 1);
     p.noise_in = 0.1;
     p.noise_out = 0.3;
   });
-  add("identity3", [](Problem& p) {
-    p.activation = Activation::identity;
-    p.tokens = 3;
+  problems.add("identity3", [](Problem& p) {
+    test::make_identity(p, 3);
     p.noise_out = 0.2;
   });
-  add("seq2seq_softmax2", [](Problem& p) { p.task = Task::seq2seq; });
-  add("seq2seq_softmax3_noisy", [](Problem& p) {
+  problems.add("seq2seq_softmax2", [](Problem& p) { p.task = Task::seq2seq; });
+  problems.add("seq2seq_softmax3_noisy", [](Problem& p) {
     p.task = Task::seq2seq;
     p.tokens = 3;
     p.noise_in = 0.4;
     p.noise_out = 0.1;
   });
-  add("seq2seq_identity1", [](Problem& p) {
+  problems.add("seq2seq_identity1", [](Problem& p) {
     p.task = Task::seq2seq;
-    p.activation = Activation::identity;
-    p.tokens = 1;
+    test::make_identity(p, 1);
     p.noise_out = 0.1;
   });
-  add("seq2seq_identity2_narrow", [](Problem& p) {
+  problems.add("seq2seq_identity2_narrow", [](Problem& p) {
     p.task = Task::seq2seq;
     p.activation = Activation::identity;
     p.kappa = 0.5;
   });
-  return problems;
+  return problems.all();
 }
 
 /// `problems` with each parametrization, the tied ones under their own names. A direct student has no width.

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "problems.hpp"
 #include "qklab/core/standard_error.hpp"
 #include "qklab/lab/message_passing/amp.hpp"
 #include "qklab/theory/erm/iterates.hpp"
@@ -14,41 +15,29 @@ namespace {
 
 constexpr int seeds = 5;
 
-struct NamedPoint {
-  std::string name;
-  Problem problem;
-};
-
-std::vector<NamedPoint> points() {
+std::vector<test::NamedProblem> points() {
   Problem base;
   base.dimension = 70;
   base.alpha = 1;
   base.lambda = 0.1;
-  std::vector<NamedPoint> all;
-  const auto add = [&](const char* name, auto&& change) {
-    NamedPoint point{name, base};
-    change(point.problem);
-    all.push_back(point);
-  };
-  add("tied", [](Problem& p) { p.noise_in = 0.2; });
-  add("direct", [](Problem& p) {
+  test::Variations problems(base);
+  problems.add("tied", [](Problem& p) { p.noise_in = 0.2; });
+  problems.add("direct", [](Problem& p) {
     p.parametrization = Parametrization::direct;
     p.noise_in = 0.2;
   });
-  add("identity1", [](Problem& p) {
-    p.activation = Activation::identity;
-    p.tokens = 1;
+  problems.add("identity1", [](Problem& p) {
+    test::make_identity(p, 1);
     p.lambda = 1;
     p.noise_out = 0.5;
   });
-  add("untied_identity1", [](Problem& p) {
-    p.activation = Activation::identity;
+  problems.add("untied_identity1", [](Problem& p) {
+    test::make_identity(p, 1);
     p.parametrization = Parametrization::untied;
-    p.tokens = 1;
     p.lambda = 0.5;
     p.noise_out = 0.5;
   });
-  return all;
+  return problems.all();
 }
 
 std::vector<lab::AmpRun> runs(const Problem& problem, const lab::AmpOptions& options) {
@@ -75,7 +64,7 @@ void expect_agreement(const char* what, double predicted, const std::vector<lab:
   EXPECT_NEAR(measured.value, predicted, 4 * measured.se + share * std::abs(predicted)) << what;
 }
 
-class AmpAgainstTheory : public testing::TestWithParam<NamedPoint> {};
+class AmpAgainstTheory : public testing::TestWithParam<test::NamedProblem> {};
 
 TEST_P(AmpAgainstTheory, FixedPointIsThatOfTheStateEvolution) {
   const Problem& problem = GetParam().problem;
