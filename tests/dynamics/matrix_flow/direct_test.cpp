@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "dynamics/models.hpp"
 #include "dynamics/random_matrices.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/dynamics/matrix_flow/matrix_flow.hpp"
@@ -14,15 +15,7 @@ namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-
-AttentionIndexedModel make(Architecture architecture, double correlation = 0, bool centred = true,
-                           int tokens = 0) {
-  AttentionIndexedOptions options;
-  options.tokens = tokens;
-  options.token_correlation = correlation;
-  options.centred = centred;
-  return attention_indexed_model(architecture, options);
-}
+using test::make;
 
 const std::vector<double> times{0, 0.05, 0.1, 0.3};
 

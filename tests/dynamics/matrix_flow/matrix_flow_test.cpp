@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "dynamics/models.hpp"
 #include "dynamics/random_matrices.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/dynamics/slow_fast/critical_mean.hpp"
@@ -15,15 +16,7 @@ namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-
-AttentionIndexedModel make(Architecture architecture, double correlation = 0, bool centred = true,
-                           int tokens = 0) {
-  AttentionIndexedOptions options;
-  options.tokens = tokens;
-  options.token_correlation = correlation;
-  options.centred = centred;
-  return attention_indexed_model(architecture, options);
-}
+using test::make;
 
 MatrixFlowOptions options_of(Parametrization parametrization) {
   MatrixFlowOptions options;

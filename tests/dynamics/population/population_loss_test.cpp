@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "dynamics/models.hpp"
 #include "dynamics/random_matrices.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/dynamics/population/symmetric_loss.hpp"
@@ -16,17 +17,9 @@ namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
+using test::make;
 using test::random_matrices;
 using test::random_scores;
-
-AttentionIndexedModel make(Architecture architecture, double correlation = 0, bool centred = true,
-                           int tokens = 0) {
-  AttentionIndexedOptions options;
-  options.tokens = tokens;
-  options.token_correlation = correlation;
-  options.centred = centred;
-  return attention_indexed_model(architecture, options);
-}
 
 constexpr QmcOptions fine{.log2_points = 14, .scramblings = 8, .seed = 3};
 

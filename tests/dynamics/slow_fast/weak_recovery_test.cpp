@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "dynamics/models.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/dynamics/matrix_flow/matrix_flow.hpp"
 
@@ -12,13 +13,7 @@ namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-
-AttentionIndexedModel make(Architecture architecture, bool centred = true, int tokens = 0) {
-  AttentionIndexedOptions options;
-  options.tokens = tokens;
-  options.centred = centred;
-  return attention_indexed_model(architecture, options);
-}
+using test::make;
 
 bool recovers(const AttentionIndexedModel& model, Parametrization parametrization,
               const OrderParameters& start) {
@@ -38,7 +33,7 @@ TEST(WeakRecovery, NeedsACrossGradient) {
 /// h2 student, label z + h2(z): whether mu* = 0 decides (10.72).
 TEST(WeakRecovery, OfUntiedWeightsIsDecidedOnTheCriticalManifold) {
   for (const int tokens : {1, 2}) {
-    AttentionIndexedModel model = make(Architecture::h2, false, tokens);
+    AttentionIndexedModel model = make(Architecture::h2, 0, false, tokens);
     model.teacher_series = {1, 1, 0};
     OrderParameters small = symmetric_pair(1, 0, 0.1);
     OrderParameters large = symmetric_pair(1, 0, 0.6);
