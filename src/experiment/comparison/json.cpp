@@ -152,9 +152,7 @@ Json to_json(const theory::Solution& solution, const theory::SolveOptions& optio
   json["redraws"] = solution.redraws;
   if (theory::is_sampled(solution.problem)) json["sampled_dimension"] = solution.sampled_dimension;
   json["tolerance"] = options.tolerance;
-  json["log2_points"] = options.qmc.log2_points;
-  json["scramblings"] = options.qmc.scramblings;
-  json["seed"] = options.qmc.seed;
+  put_sampling(json, options.qmc);
   json["version"] = version;
   return json;
 }
@@ -171,9 +169,7 @@ Json to_json(const theory::BayesSolution& solution, const theory::SolveOptions& 
   put_outcome(json, solution.outcome);
   json["iterations"] = solution.iterations;
   json["residual"] = solution.residual;
-  json["log2_points"] = options.qmc.log2_points;
-  json["scramblings"] = options.qmc.scramblings;
-  json["seed"] = options.qmc.seed;
+  put_sampling(json, options.qmc);
   json["version"] = version;
   return json;
 }

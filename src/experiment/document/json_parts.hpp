@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "qklab/core/sobol.hpp"
 #include "qklab/core/standard_error.hpp"
 #include "qklab/experiment/document/document.hpp"
 
@@ -12,6 +13,13 @@ namespace qklab::experiment {
 inline void put(Json& json, const std::string& name, const Estimate& estimate) {
   json[name] = estimate.value;
   json[name + "_se"] = estimate.se;
+}
+
+/// How the expectations of theory were sampled.
+inline void put_sampling(Json& json, const QmcOptions& qmc) {
+  json["log2_points"] = qmc.log2_points;
+  json["scramblings"] = qmc.scramblings;
+  json["seed"] = qmc.seed;
 }
 
 /// {mean, se} of trained runs.

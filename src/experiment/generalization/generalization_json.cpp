@@ -153,9 +153,7 @@ Json scaling_json(const ScalingStudy& study, const theory::SolveOptions& options
   json["converged"] = law.unconverged == 0 && is_answer(law.outcome);
   json["outcome"] = describe(law.outcome);
   json["tolerance"] = options.tolerance;
-  json["log2_points"] = options.qmc.log2_points;
-  json["scramblings"] = options.qmc.scramblings;
-  json["seed"] = options.qmc.seed;
+  put_sampling(json, options.qmc);
   json["version"] = version;
   return json;
 }
