@@ -1,7 +1,8 @@
 #pragma once
 
-#include <boost/math/tools/toms748_solve.hpp>
-#include <cstdint>
+#include <cmath>
+
+#include "qklab/core/bracketed_root.hpp"
 
 namespace qklab::spectra {
 
@@ -14,10 +15,7 @@ double bracketed_root(Function f, double lo, double hi) {
   if (f_lo == 0) return lo;
   if (f_hi == 0) return hi;
   if ((f_lo > 0) == (f_hi > 0)) return std::abs(f_lo) < std::abs(f_hi) ? lo : hi;
-  std::uintmax_t evaluations = 200;
-  const auto [below, above] = boost::math::tools::toms748_solve(
-      f, lo, hi, f_lo, f_hi, boost::math::tools::eps_tolerance<double>(53), evaluations);
-  return below + (above - below) / 2;
+  return qklab::bracketed_root(f, lo, hi, f_lo, f_hi, 53);
 }
 
 }  // namespace qklab::spectra

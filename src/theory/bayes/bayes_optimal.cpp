@@ -1,13 +1,12 @@
 #include "qklab/theory/bayes/bayes_optimal.hpp"
 
 #include <algorithm>
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
-#include <cstdint>
 #include <numbers>
 #include <vector>
 
 #include "bayes_channel.hpp"
+#include "qklab/core/bracketed_root.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/spectra/free_convolution.hpp"
 
@@ -148,10 +147,7 @@ Root find_noise_level(BayesChannel& channel, int scrambling) {
     lo = std::max(lo - 1, lowest);
     at_lo = mismatch(lo);
   }
-  std::uintmax_t most = 100;
-  const auto [below, above] = boost::math::tools::toms748_solve(
-      mismatch, lo, hi, at_lo, at_hi, boost::math::tools::eps_tolerance<double>(50), most);
-  const double middle = below + (above - below) / 2;
+  const double middle = bracketed_root(mismatch, lo, hi, at_lo, at_hi, 50);
   root.delta = std::exp(middle);
   root.residual = std::abs(mismatch(middle));
   return root;

@@ -1,9 +1,8 @@
 #include "nested_brackets.hpp"
 
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
-#include <cstdint>
 
+#include "qklab/core/bracketed_root.hpp"
 #include "threshold_problem.hpp"
 
 namespace qklab::theory {
@@ -19,13 +18,7 @@ struct Bracket {
 
 Bracket bracket_at(const ThresholdProblem& problem, double samples, double lambda, double delta);
 
-template <class Function>
-double root(Function f, double lo, double hi) {
-  std::uintmax_t most = 200;
-  const auto [below, above] =
-      boost::math::tools::toms748_solve(f, lo, hi, boost::math::tools::eps_tolerance<double>(52), most);
-  return below + (above - below) / 2;
-}
+constexpr int bits_of_a_root = 52;
 
 }  // namespace
 
@@ -50,7 +43,7 @@ std::optional<OrderParameters> solve_by_brackets(const Problem& problem) {
     hi += 1;
   }
   if (!(missed(hi) < 0)) return std::nullopt;
-  const double log_delta = root(missed, lo, hi);
+  const double log_delta = bracketed_root(missed, lo, hi, bits_of_a_root);
   const Bracket found = bracket_at(described, samples, problem.lambda, std::exp(log_delta));
   // V = R/(4 (2 alpha r - R)), the difference by the second equation, which keeps its digits.
   const double susceptibility = found.student.response * found.threshold / (2 * problem.lambda);
@@ -69,7 +62,7 @@ Bracket bracket_at(const ThresholdProblem& problem, double samples, double lambd
   while (excess(hi) < 0) hi += 1;
   double lo = hi - 1;
   while (excess(lo) > 0) lo -= 1;
-  const double level = std::exp(root(excess, lo, hi));
+  const double level = std::exp(bracketed_root(excess, lo, hi, bits_of_a_root));
   const NoiseStudent student = problem.student(delta, level);
   return {student, level * delta, (student.squared_error + problem.noise) / (samples * delta * delta) - 1};
 }

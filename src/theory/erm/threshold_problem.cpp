@@ -1,11 +1,10 @@
 #include "threshold_problem.hpp"
 
 #include <algorithm>
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
-#include <cstdint>
 
 #include "qklab/channel/labels/channel.hpp"
+#include "qklab/core/bracketed_root.hpp"
 #include "qklab/theory/untied/untied.hpp"
 
 namespace qklab::theory {
@@ -71,10 +70,7 @@ double ThresholdProblem::interpolation_noise() const {
     hi += 1;
     at_hi = missing(hi);
   }
-  std::uintmax_t most = 100;
-  const auto [below, above] = boost::math::tools::toms748_solve(
-      missing, lo, hi, at_lo, at_hi, boost::math::tools::eps_tolerance<double>(48), most);
-  return std::exp(below + (above - below) / 2);
+  return std::exp(bracketed_root(missing, lo, hi, at_lo, at_hi, 48));
 }
 
 }  // namespace qklab::theory

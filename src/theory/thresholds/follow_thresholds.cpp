@@ -1,9 +1,8 @@
 #include <Eigen/Core>
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
-#include <cstdint>
 
 #include "qklab/channel/expectation/output_expectation.hpp"
+#include "qklab/core/bracketed_root.hpp"
 #include "qklab/theory/erm/denoiser.hpp"
 #include "qklab/theory/fixed_point/fixed_point.hpp"
 #include "qklab/theory/thresholds/thresholds.hpp"
@@ -91,10 +90,8 @@ std::optional<double> alpha_of_recovered(const ThresholdProblem& problem, Output
   }
   const double at_lo = mismatch(lo);
   if (!(at_lo < 0) || !(at_hi > 0)) return std::nullopt;
-  std::uintmax_t most = 100;
-  const auto [below, above] = boost::math::tools::toms748_solve(
-      mismatch, lo, hi, at_lo, at_hi, boost::math::tools::eps_tolerance<double>(40), most);
-  return problem.student(delta, below + (above - below) / 2).response / (2 * visible_by_response);
+  const double level = bracketed_root(mismatch, lo, hi, at_lo, at_hi, 40);
+  return problem.student(delta, level).response / (2 * visible_by_response);
 }
 
 Interpolator::Interpolator(const Problem& problem, const ThresholdOptions& options)

@@ -1,10 +1,9 @@
 #include "qklab/theory/thresholds/ridgeless.hpp"
 
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
-#include <cstdint>
 
 #include "qklab/channel/expectation/output_expectation.hpp"
+#include "qklab/core/bracketed_root.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/theory/thresholds/thresholds.hpp"
 #include "theory/erm/threshold_problem.hpp"
@@ -20,14 +19,7 @@ struct Interpolant {
 
 Interpolant interpolant(const ThresholdProblem& problem, double delta);
 
-template <class Function>
-double root(Function f, double lo, double hi) {
-  constexpr int bits = 36;
-  std::uintmax_t most = 100;
-  const auto [below, above] =
-      boost::math::tools::toms748_solve(f, lo, hi, boost::math::tools::eps_tolerance<double>(bits), most);
-  return below + (above - below) / 2;
-}
+constexpr int bits_of_a_root = 36;
 
 }  // namespace
 
@@ -50,7 +42,8 @@ RidgelessStudent ridgeless_student(const Problem& problem, const QmcOptions& qmc
   if (log_samples(lo) <= 0) return {q0, 0, {0, 0}};
   double hi = 0.5 * std::log(q0);
   while (log_samples(hi) > 0) hi += 1;
-  const NoiseStudent student = interpolant(described, std::exp(root(log_samples, lo, hi))).student;
+  const NoiseStudent student =
+      interpolant(described, std::exp(bracketed_root(log_samples, lo, hi, bits_of_a_root))).student;
   const OutputExpectation expectation(channel_of(problem), 0, 0, qmc);
   const Estimate error = mean_and_error(
       expectation.test_error(ScoreOverlaps::from_orthogonal(q0, student.overlap, student.orthogonal)));
@@ -69,7 +62,7 @@ Interpolant interpolant(const ThresholdProblem& problem, double delta) {
   double hi = 2;
   while (excess(hi) < 0) hi *= 2;
   // Where rounding hides the sign at a threshold of zero, zero is the answer.
-  const double level = excess(0) < 0 ? root(excess, 0.0, hi) : 0;
+  const double level = excess(0) < 0 ? bracketed_root(excess, 0.0, hi, bits_of_a_root) : 0;
   const NoiseStudent student = problem.student(delta, level);
   return {student, student.response / 2};
 }

@@ -1,13 +1,12 @@
 #include "qklab/theory/thresholds/thresholds.hpp"
 
 #include <algorithm>
-#include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <numbers>
 
 #include "qklab/channel/labels/channel.hpp"
+#include "qklab/core/bracketed_root.hpp"
 #include "qklab/core/error.hpp"
 #include "qklab/theory/bayes/bayes_optimal.hpp"
 #include "theory/erm/threshold_problem.hpp"
@@ -67,10 +66,7 @@ RecoveryShape recovery_shape(double rank, bool two_sided) {
     const UpperMoments above(u);
     return rank * u - rest * sides * (above.mean - u * above.mass);
   };
-  std::uintmax_t most = 100;
-  const auto [below, above_root] =
-      boost::math::tools::toms748_solve(slope, 0.0, 2.0, boost::math::tools::eps_tolerance<double>(52), most);
-  const double u = below + (above_root - below) / 2;
+  const double u = bracketed_root(slope, 0.0, 2.0, 52);
   const UpperMoments above(u);
   const double excess = above.square - 2 * u * above.mean + u * u * above.mass;
   return {rank * rank + 2 * rank * rest + rank * rest * u * u + sides * rest * rest * excess,
