@@ -23,7 +23,7 @@ rule plugin
   command = c++ -std=c++17 -O1 -DNDEBUG -fPIC -shared -isystem $llvm_include $in -o $out
   description = build $out
 rule tidy
-  command = clang-tidy --quiet --load=$plugin $in -- $flags && touch $out
+  command = clang-tidy --quiet --load=$plugin $in -- $flags 2>$log && touch $out || { cat $log; false; }
   description = clang-tidy $in
 """
 
@@ -58,6 +58,7 @@ def escaped(text):
 
 def edges(llvm_include):
     """The lines of the ninja file."""
+    yield "builddir = build/lint"
     yield f"llvm_include = {llvm_include}"
     yield f"plugin = {PLUGIN.relative_to(ROOT)}"
     yield RULES
@@ -68,6 +69,7 @@ def edges(llvm_include):
         name = escaped(source.relative_to(ROOT))
         stamp = f"build/lint/tidy/{name}.clean"
         yield f"build {stamp}: tidy {name} | .clang-tidy $plugin {' '.join(headers)}"
+        yield f"  log = build/lint/tidy/{name}.log"
         yield f"  flags = {shlex.join(flags).replace('$', '$$')}"
 
 
