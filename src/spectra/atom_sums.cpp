@@ -32,8 +32,8 @@ HWY_INLINE double total(Tag d, Lanes lanes) {
   return hn::GetLane(hn::SumOfLanes(d, lanes));
 }
 
-AtomSums SumAtoms(const double* locations, const double* masses, size_t count, double reference,
-                  double offset, double height_squared) {
+AtomSums sum_lanes(const double* locations, const double* masses, size_t count, double reference,
+                   double offset, double height_squared) {
   const Tag d;
   const size_t lanes = hn::Lanes(d);
   const Lanes reference_lanes = hn::Set(d, reference);
@@ -76,11 +76,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace qklab::spectra {
 
-HWY_EXPORT(SumAtoms);
+HWY_EXPORT(sum_lanes);
 
 AtomSums sum_atoms(const DiscreteLaw& law, double reference, double offset, double height_squared) {
-  return HWY_DYNAMIC_DISPATCH(SumAtoms)(law.locations.data(), law.masses.data(), law.locations.size(),
-                                        reference, offset, height_squared);
+  return HWY_DYNAMIC_DISPATCH(sum_lanes)(law.locations.data(), law.masses.data(), law.locations.size(),
+                                         reference, offset, height_squared);
 }
 
 }  // namespace qklab::spectra

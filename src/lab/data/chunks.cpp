@@ -32,7 +32,8 @@ long Chunks::begin(int chunk) const {
 }
 
 double largest_share(int ranks) {
-  return static_cast<double>((most_chunks + ranks - 1) / ranks) / most_chunks;
+  const int most_of_a_rank = (most_chunks + ranks - 1) / ranks;
+  return static_cast<double>(most_of_a_rank) / most_chunks;
 }
 
 int Chunks::first_of_rank(int rank, int size) const {

@@ -222,7 +222,7 @@ Matrix online_start(const OnlineSgdOptions& options, int dimension, int heads, s
     }
     return start;
   }
-  const Matrix weights = gaussian(dimension, width * heads, variance, seed);
+  Matrix weights = gaussian(dimension, width * heads, variance, seed);
   if (options.parametrization == Parametrization::tied) return weights;
   Matrix start(dimension, dimension * heads);
   for (int k = 0; k < heads; ++k) {

@@ -86,7 +86,7 @@ struct AmpTrajectory {
 ///
 /// Throws InvalidParameter for a problem that is not in require_message_passing()'s domain.
 template <class Real>
-AmpTrajectory iterate_amp(const Dataset<Real>& data, const Problem& problem, const Matrix& teacher,
+AmpTrajectory iterate_amp(const Dataset<Real>& data, const Problem& given, const Matrix& teacher,
                           const AmpOptions& options);
 
 /// What one run of message passing measured; every random choice is a function of `seed`.
