@@ -16,7 +16,7 @@ inline std::vector<Eigen::MatrixXd> random_matrices(int count, int dimension, do
   std::normal_distribution<double> normal(0, 0.7 / std::sqrt(dimension));
   std::vector<Eigen::MatrixXd> matrices;
   for (int k = 0; k < count; ++k) {
-    matrices.push_back(
+    matrices.emplace_back(
         Eigen::MatrixXd::NullaryExpr(dimension, dimension, [&]() { return normal(generator); }));
     // Nearly symmetric, so that Tr(S S'^T) and Tr(S S') differ but both count.
     const Eigen::MatrixXd mirrored = matrices.back().transpose();

@@ -25,11 +25,11 @@ std::vector<Case> cases() {
       {"one atom", DiscreteLaw{{0}, {1}}},
       {"three atoms", DiscreteLaw{{-1, 0, 1.5}, {0.2, 0.5, 0.3}}}};
   for (double kappa0 : {0.01, 0.3, 0.99, 1.0, 1.01, 10.0}) {
-    laws.push_back({"wishart " + std::to_string(kappa0), WishartLaw{kappa0}});
+    laws.emplace_back("wishart " + std::to_string(kappa0), WishartLaw{kappa0});
   }
   for (double gamma : {0.75, 1.25}) {
     const std::vector<double> modes = power_law_eigenvalues(PowerLawTeacher{gamma, 0}, 400);
-    laws.push_back({"power law " + std::to_string(gamma), empirical_law(modes)});
+    laws.emplace_back("power law " + std::to_string(gamma), empirical_law(modes));
   }
   std::vector<Case> all;
   for (const auto& [name, law] : laws) {

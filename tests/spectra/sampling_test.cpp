@@ -25,7 +25,7 @@ Eigen::VectorXd noisy_eigenvalues(const std::vector<double>& modes, double delta
 
 /// Largest distance between the empirical distribution and mu (Kolmogorov-Smirnov).
 double distance(const Eigen::VectorXd& eigenvalues, const FreeConvolution& mu) {
-  const double d = static_cast<double>(eigenvalues.size());
+  const auto d = static_cast<double>(eigenvalues.size());
   double largest = 0;
   for (int i = 0; i < eigenvalues.size(); ++i) {
     largest = std::max(largest, std::abs(mu.mass_above(eigenvalues[i]) - (d - i - 0.5) / d));

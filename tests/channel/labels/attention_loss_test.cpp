@@ -74,7 +74,8 @@ double plain_loss(const Case& of, const std::vector<double>& scores, const std::
 class AttentionLoss : public ::testing::TestWithParam<Case> {};
 
 TEST_P(AttentionLoss, AttentionMatchesTheDefinitionOnEveryTarget) {
-  const auto [channel, layout] = GetParam();
+  const auto& channel = GetParam().channel;
+  const auto& layout = GetParam().layout;
   for (const int count : {1, 16, 37}) {
     const auto batch = random_batch<double>(GetParam(), count, 3.0);
     const auto single = random_batch<float>(GetParam(), count, 3.0);
@@ -125,7 +126,8 @@ TEST_P(AttentionLoss, LossMatchesTheDefinition) {
 }
 
 TEST_P(AttentionLoss, GradientMatchesFiniteDifferencesOnEveryTarget) {
-  const auto [channel, layout] = GetParam();
+  const auto& channel = GetParam().channel;
+  const auto& layout = GetParam().layout;
   const int count = 19;
   const auto batch = random_batch<double>(GetParam(), count, 0.8);
   std::vector<double> gradient(channel.score_count(layout) * count);
@@ -156,7 +158,8 @@ TEST_P(AttentionLoss, GradientMatchesFiniteDifferencesOnEveryTarget) {
 }
 
 TEST_P(AttentionLoss, SinglePrecisionFollowsDouble) {
-  const auto [channel, layout] = GetParam();
+  const auto& channel = GetParam().channel;
+  const auto& layout = GetParam().layout;
   const int count = 1000;
   const auto single = random_batch<float>(GetParam(), count, 1.0);
   const std::vector<double> scores(single.scores.begin(), single.scores.end());

@@ -83,7 +83,7 @@ TEST(Fock, TwoHeadsAreTheFlowOfLargeMatrices) {
   Eigen::setNbThreads(1);
   std::vector<Eigen::MatrixXd> w;
   for (int k = 0; k < 2; ++k) {
-    w.push_back(gaussian_matrix(d, static_cast<int>(kappa[k] * d), 40 + k) * std::sqrt(0.3 / d));
+    w.emplace_back(gaussian_matrix(d, static_cast<int>(kappa[k] * d), 40 + k) * std::sqrt(0.3 / d));
   }
   const auto sum_of = [&](const std::vector<Eigen::MatrixXd>& at) {
     Eigen::MatrixXd sum = weight[0] * at[0] * at[0].transpose() + weight[1] * at[1] * at[1].transpose();

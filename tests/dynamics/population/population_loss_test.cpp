@@ -44,7 +44,7 @@ TEST(ScoreGaussian, IsTheLawOfScoresOfGaussianTokens) {
 class EveryPopulationLoss : public ::testing::TestWithParam<AttentionIndexedModel> {
  protected:
   /// Matrices of the size of the model, of a trace of order sqrt(d), students correlated with teachers.
-  std::vector<MatrixXd> matrices(int dimension) const {
+  static std::vector<MatrixXd> matrices(int dimension) {
     return random_matrices(GetParam().heads + GetParam().teacher_heads, dimension, 0.3, 7);
   }
 };

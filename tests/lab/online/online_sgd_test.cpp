@@ -48,7 +48,7 @@ std::vector<Matrix> students(const AttentionIndexedModel& model, Parametrization
 Eigen::VectorXd plain_scores(const AttentionIndexedModel& model, const Matrix& x,
                              const std::vector<Matrix>& matrices) {
   Eigen::VectorXd scores(model.tokens * model.tokens * std::ssize(matrices));
-  const double d = static_cast<double>(x.cols());
+  const auto d = static_cast<double>(x.cols());
   for (int k = 0; k < std::ssize(matrices); ++k) {
     for (int i = 0; i < model.tokens; ++i) {
       for (int j = 0; j < model.tokens; ++j) {

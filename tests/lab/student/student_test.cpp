@@ -62,7 +62,7 @@ Measurements measurements(const Problem& problem) {
   Measurements result{{}, Eigen::VectorXd(n)};
   for (long sample = 0; sample < n; ++sample) {
     const Matrix x = plain::tokens(problem, seed, sample);
-    result.matrices.push_back((x.transpose() * x - Matrix::Identity(d, d)) / std::sqrt(d));
+    result.matrices.emplace_back((x.transpose() * x - Matrix::Identity(d, d)) / std::sqrt(d));
     result.labels[sample] = plain::label(problem, teacher, seed, sample)(0, 0);
   }
   return result;

@@ -43,7 +43,7 @@ ConvexProblem::ConvexProblem(const Problem& problem, std::uint64_t seed)
   const Matrix identity = Matrix::Identity(problem.dimension, problem.dimension);
   for (long sample = 0; sample < sample_count(problem); ++sample) {
     const Matrix x = plain::tokens(problem, seed, sample);
-    measurements_.push_back((x.transpose() * x - identity) / std::sqrt(d_));
+    measurements_.emplace_back((x.transpose() * x - identity) / std::sqrt(d_));
     labels_.push_back(plain::label(problem, teacher, seed, sample)(0, 0));
   }
 }

@@ -15,7 +15,6 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using test::eigenmodes;
-using test::gaussian;
 using test::goe;
 using test::wishart;
 

@@ -122,9 +122,9 @@ TEST(UntiedDenoiser, IsTheTiedOneWithoutAntisymmetricNoise) {
 TEST(UntiedDenoiser, ThresholdsTheQuarterCircleWhenBothPartsAreAlike) {
   const double qhat = 0.3;
   const double lambda = 0.35;
-  const double Vhat = 0.8;
+  const double vhat = 0.8;
   UntiedDenoiser sampled(untied(lambda), 100, 8, 2);
-  const auto students = sampled({1e-9, qhat, qhat, Vhat, Vhat});
+  const auto students = sampled({1e-9, qhat, qhat, vhat, vhat});
   ASSERT_TRUE(students);
   const double radius = 2 * std::sqrt(2 * qhat);
   double square = 0;
@@ -135,7 +135,7 @@ TEST(UntiedDenoiser, ThresholdsTheQuarterCircleWhenBothPartsAreAlike) {
     const double x = radius * (i + 0.5) / points;
     const double weight =
         radius / points * 4 * std::sqrt(radius * radius - x * x) / (std::numbers::pi * radius * radius);
-    const double s = std::max(0.0, x - 2 * lambda) / Vhat;
+    const double s = std::max(0.0, x - 2 * lambda) / vhat;
     square += weight * s * s;
     sum += weight * s;
     if (s > 0) mass += weight;
@@ -149,8 +149,8 @@ TEST(UntiedDenoiser, ThresholdsTheQuarterCircleWhenBothPartsAreAlike) {
   agree([](const UntiedStudent& s) { return s.order.antisymmetric; }, square / 2, 3e-4);
   agree([](const UntiedStudent& s) { return s.penalty; }, lambda * sum, 3e-4);
   agree([](const UntiedStudent& s) { return s.zero_fraction; }, 1 - mass, 5e-3);
-  // The condition of the minimum times S: Vhat (q_s + q_a) + 2 |S|_*/d lambda = qhat (V_s + V_a).
-  const double susceptibility = (Vhat * square + 2 * lambda * sum) / (2 * qhat);
+  // The condition of the minimum times S: vhat (q_s + q_a) + 2 |S|_*/d lambda = qhat (V_s + V_a).
+  const double susceptibility = (vhat * square + 2 * lambda * sum) / (2 * qhat);
   agree([](const UntiedStudent& s) { return s.order.symmetric_susceptibility; }, susceptibility, 1e-3);
   agree([](const UntiedStudent& s) { return s.order.antisymmetric_susceptibility; }, susceptibility, 1e-3);
 }
