@@ -21,7 +21,7 @@ Channel softmax(const benchmark::State& state) {
 }
 
 void sampling_the_channel(benchmark::State& state) {
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     OutputExpectation expectation(softmax(state), 0.5, 0, QmcOptions{});
     benchmark::DoNotOptimize(&expectation);
   }
@@ -29,7 +29,7 @@ void sampling_the_channel(benchmark::State& state) {
 BENCHMARK(sampling_the_channel)->DenseRange(2, 4)->Unit(benchmark::kMillisecond);
 
 void evaluate_cold(benchmark::State& state) {
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     state.PauseTiming();
     OutputExpectation expectation(softmax(state), 0.5, 0, QmcOptions{});
     state.ResumeTiming();
@@ -44,7 +44,7 @@ void evaluate_warm(benchmark::State& state) {
   OutputExpectation expectation(softmax(state), 0.5, 0, QmcOptions{});
   expectation.evaluate(kOverlaps, susceptibility);
   ScoreOverlaps moved = kOverlaps;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     moved.orthogonal = moved.orthogonal == kOverlaps.orthogonal ? 0.16 : kOverlaps.orthogonal;
     benchmark::DoNotOptimize(expectation.evaluate(moved, susceptibility));
   }
@@ -65,7 +65,7 @@ void loss_and_gradient(benchmark::State& state) {
   const std::vector<Real> scores = rows(channel.pair_count());
   const std::vector<Real> correlation = rows(channel.tokens * channel.tokens);
   std::vector<Real> gradient(scores.size());
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(qklab::loss_and_gradient<Real>(channel, count, scores.data(), correlation.data(),
                                                             nullptr, gradient.data()));
   }

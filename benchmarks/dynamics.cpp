@@ -37,42 +37,45 @@ std::vector<double> times() {
 }
 
 void slopes_of_the_loss(benchmark::State& state) {
-  for (auto _ : state) benchmark::DoNotOptimize(loss().slopes(0.9, 1.0));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(loss().slopes(0.9, 1.0));
 }
 BENCHMARK(slopes_of_the_loss)->Unit(benchmark::kMicrosecond);
 
 void noise_strength(benchmark::State& state) {
-  for (auto _ : state) benchmark::DoNotOptimize(loss().noise_strength(0.9, 1.0));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(loss().noise_strength(0.9, 1.0));
 }
 BENCHMARK(noise_strength)->Unit(benchmark::kMicrosecond);
 
 void exact_flow(benchmark::State& state) {
-  for (auto _ : state) benchmark::DoNotOptimize(tied_flow(loss(), teacher(), start, times()));
+  for ([[maybe_unused]] auto _ : state)
+    benchmark::DoNotOptimize(tied_flow(loss(), teacher(), start, times()));
 }
 BENCHMARK(exact_flow)->Unit(benchmark::kMillisecond);
 
 void truncated_flow(benchmark::State& state) {
   const DiscreteLaw law = truncated_law(teacher(), static_cast<int>(state.range(0)));
-  for (auto _ : state) benchmark::DoNotOptimize(tied_flow(loss(), law, start, times()));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(tied_flow(loss(), law, start, times()));
 }
 BENCHMARK(truncated_flow)->Arg(2)->Arg(6)->Arg(12)->Unit(benchmark::kMillisecond);
 
 void word_hierarchy_of_moments(benchmark::State& state) {
   WordOptions options;
   options.order = static_cast<int>(state.range(0));
-  for (auto _ : state) benchmark::DoNotOptimize(word_hierarchy(loss(), teacher(), start, times(), options));
+  for ([[maybe_unused]] auto _ : state)
+    benchmark::DoNotOptimize(word_hierarchy(loss(), teacher(), start, times(), options));
 }
 BENCHMARK(word_hierarchy_of_moments)->Arg(4)->Arg(8)->Arg(12)->Unit(benchmark::kMillisecond);
 
 void free_fock(benchmark::State& state) {
   FockOptions options;
   options.order = static_cast<int>(state.range(0));
-  for (auto _ : state) benchmark::DoNotOptimize(fock_flow(loss(), teacher(), start, times(), options));
+  for ([[maybe_unused]] auto _ : state)
+    benchmark::DoNotOptimize(fock_flow(loss(), teacher(), start, times(), options));
 }
 BENCHMARK(free_fock)->Arg(2)->Arg(4)->Arg(6)->Unit(benchmark::kMillisecond);
 
 void noise_of_finite_steps(benchmark::State& state) {
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(tied_flow_with_noise(loss(), teacher(), start, 0.5, times()));
   }
 }

@@ -28,16 +28,17 @@ void learning_curve_of_40_points(benchmark::State& state) {
     problems.push_back(softmax(2));
     problems.back().alpha = 0.1 * std::pow(40, i / 39.0);
   }
-  for (auto _ : state) benchmark::DoNotOptimize(theory::solve_sweep(problems));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(theory::solve_sweep(problems));
 }
 
 void decomposition(benchmark::State& state) {
-  for (auto _ : state) benchmark::DoNotOptimize(theory::decompose(theory::solve(softmax(2))));
+  for ([[maybe_unused]] auto _ : state)
+    benchmark::DoNotOptimize(theory::decompose(theory::solve(softmax(2))));
 }
 
 void best_weight_decay(benchmark::State& state) {
   const Problem problem = softmax(static_cast<int>(state.range(0)));
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     theory::StateEvolution evolution({.qmc = {.log2_points = static_cast<int>(state.range(1))}});
     benchmark::DoNotOptimize(theory::best_weight_decay(problem, evolution));
   }
@@ -47,7 +48,7 @@ void recovery_threshold_followed(benchmark::State& state) {
   Problem problem;
   problem.tokens = static_cast<int>(state.range(0));
   if (problem.tokens == 1) problem.activation = Activation::identity;
-  for (auto _ : state) benchmark::DoNotOptimize(theory::follow_to_recovery(problem));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(theory::follow_to_recovery(problem));
 }
 
 void scaling_law_of_40_points(benchmark::State& state) {
@@ -63,7 +64,7 @@ void scaling_law_of_40_points(benchmark::State& state) {
     problem.alpha = std::pow(10, 3 + 6 * i / 39.0) / d / d;
     series.push_back(problem);
   }
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     theory::StateEvolution evolution;
     benchmark::DoNotOptimize(theory::scaling_law(series, evolution));
   }

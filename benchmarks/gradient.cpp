@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <exception>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -121,12 +123,9 @@ void print(const Rates& rates, bool as_json) {
              rates.stored, rates.stored / rates.gemm, rates.regenerated, rates.regenerated / rates.gemm);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const bool as_json = argc > 1 && std::string_view(argv[1]) == "--json";
+void measure_all(bool as_json) {
   if (!as_json) print_heading();
-  const auto measure_all = [&](int dimension, double alpha, Parametrization parametrization) {
+  const auto measure_at = [&](int dimension, double alpha, Parametrization parametrization) {
     Problem problem;
     problem.dimension = dimension;
     problem.alpha = alpha;
@@ -138,9 +137,20 @@ int main(int argc, char** argv) {
     }
   };
   // 13 GFlop a pass, 16, 40.
-  measure_all(200, 1, Parametrization::tied);
-  measure_all(400, 0.08, Parametrization::tied);
-  measure_all(1000, 0.005, Parametrization::tied);
-  measure_all(200, 0.5, Parametrization::direct);
-  measure_all(200, 0.5, Parametrization::untied);
+  measure_at(200, 1, Parametrization::tied);
+  measure_at(400, 0.08, Parametrization::tied);
+  measure_at(1000, 0.005, Parametrization::tied);
+  measure_at(200, 0.5, Parametrization::direct);
+  measure_at(200, 0.5, Parametrization::untied);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    measure_all(argc > 1 && std::string_view(argv[1]) == "--json");
+  } catch (const std::exception& error) {
+    std::fputs(error.what(), stderr);
+    return 1;
+  }
 }

@@ -25,41 +25,41 @@ FreeConvolution power_law(const benchmark::State& state) {
 
 void contour_wishart(benchmark::State& state) {
   const FreeConvolution mu = wishart(state);
-  for (auto _ : state) benchmark::DoNotOptimize(mu.contour_above(0.8));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(mu.contour_above(0.8));
   state.counters["nodes"] = static_cast<double>(mu.contour_above(0.8).size());
 }
 BENCHMARK(contour_wishart)->DenseRange(0, 3);
 
 void contour_power_law(benchmark::State& state) {
   const FreeConvolution mu = power_law(state);
-  for (auto _ : state) benchmark::DoNotOptimize(mu.contour_above(0.3));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(mu.contour_above(0.3));
   state.counters["nodes"] = static_cast<double>(mu.contour_above(0.3).size());
 }
 BENCHMARK(contour_power_law)->ArgsProduct({{0, 1, 2, 4}, {400, 800}});
 
 void nodes_wishart(benchmark::State& state) {
   const FreeConvolution mu = wishart(state);
-  for (auto _ : state) benchmark::DoNotOptimize(mu.nodes());
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(mu.nodes());
   state.counters["nodes"] = static_cast<double>(mu.nodes().size());
 }
 BENCHMARK(nodes_wishart)->DenseRange(0, 3);
 
 void nodes_power_law(benchmark::State& state) {
   const FreeConvolution mu = power_law(state);
-  for (auto _ : state) benchmark::DoNotOptimize(mu.nodes());
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(mu.nodes());
   state.counters["nodes"] = static_cast<double>(mu.nodes().size());
 }
 BENCHMARK(nodes_power_law)->ArgsProduct({{0, 1, 2, 4}, {400}})->Unit(benchmark::kMillisecond);
 
 void support_power_law(benchmark::State& state) {
   const FreeConvolution mu = power_law(state);
-  for (auto _ : state) benchmark::DoNotOptimize(mu.support());
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(mu.support());
 }
 BENCHMARK(support_power_law)->ArgsProduct({{0, 2, 4}, {400}});
 
 void upper_quantile_power_law(benchmark::State& state) {
   const FreeConvolution mu = power_law(state);
-  for (auto _ : state) benchmark::DoNotOptimize(mu.upper_quantile(0.2037));
+  for ([[maybe_unused]] auto _ : state) benchmark::DoNotOptimize(mu.upper_quantile(0.2037));
 }
 BENCHMARK(upper_quantile_power_law)->ArgsProduct({{0, 2, 4}, {400}});
 

@@ -37,26 +37,26 @@ void require_answer(const theory::Solution& solution) {
 }
 
 void one_token_wishart(benchmark::State& state) {
-  for (auto _ : state) require_answer(theory::solve(one_token()));
+  for ([[maybe_unused]] auto _ : state) require_answer(theory::solve(one_token()));
 }
 
 void one_token_power_law(benchmark::State& state) {
   Problem problem = one_token();
   problem.dimension = static_cast<int>(state.range(0));
   problem.teacher = PowerLawTeacher{1.25, 0};
-  for (auto _ : state) require_answer(theory::solve(problem));
+  for ([[maybe_unused]] auto _ : state) require_answer(theory::solve(problem));
 }
 
 void softmax_cold(benchmark::State& state) {
   const Problem problem = softmax(static_cast<int>(state.range(0)), 1);
-  for (auto _ : state) require_answer(theory::solve(problem));
+  for ([[maybe_unused]] auto _ : state) require_answer(theory::solve(problem));
 }
 
 // The time of ten points along alpha from the second on, divided by ten: what a point of a sweep costs.
 void softmax_warm(benchmark::State& state) {
   std::vector<Problem> problems;
   for (int i = 0; i <= 10; ++i) problems.push_back(softmax(static_cast<int>(state.range(0)), 1 + 0.1 * i));
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     const auto begin = std::chrono::steady_clock::now();
     auto second = begin;
     for (const auto& solution : theory::solve_sweep(problems, {}, [&](const Progress& progress) {
