@@ -2,6 +2,7 @@
 // own state evolution. The whole comparison:
 //
 //   experiment_tests --gtest_also_run_disabled_tests --gtest_filter='*EveryPublishedPoint*'
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -32,8 +33,8 @@ struct PublishedPoint {
 };
 
 std::vector<PublishedPoint> published(int tokens) {
-  std::ifstream file(std::string(QKLAB_TEST_DATA) +
-                     "/aim-bayes-optimal/AMP_softmax_T=" + std::to_string(tokens) + "_rho=0.5.csv");
+  std::ifstream file(
+      fmt::format("{}/aim-bayes-optimal/AMP_softmax_T={}_rho=0.5.csv", QKLAB_TEST_DATA, tokens));
   std::vector<PublishedPoint> points;
   std::string line;
   std::getline(file, line);
