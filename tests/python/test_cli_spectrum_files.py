@@ -7,26 +7,29 @@ from command import objects, qklab
 EIGENVALUES = np.array([3, 2, 1, 0.5])
 
 
+def save(path, array, version=None):
+    """What numpy.save writes, under a name without .npy and in any version of its format."""
+    with path.open("wb") as file:
+        np.lib.format.write_array(file, array, version=version)
+
+
 @pytest.mark.parametrize(
-    "save",
+    "write",
     [
         lambda path: np.savetxt(path, EIGENVALUES),
         lambda path: np.savetxt(path, EIGENVALUES[None], delimiter=",", header="by numpy"),
         lambda path: np.savetxt(path, EIGENVALUES[:, None], newline="\r\n", encoding="utf-8"),
         lambda path: path.write_text("\ufeff3;2;1;0.5;;\r\n", encoding="utf-8"),
-        *(
-            lambda path, t=t: np.save(path.open("wb"), EIGENVALUES.astype(t))
-            for t in ("<f8", ">f8", "<f4", ">f4")
-        ),
-        lambda path: np.save(path.open("wb"), EIGENVALUES[:, None]),
-        lambda path: np.save(path.open("wb"), np.asfortranarray(EIGENVALUES[None])),
-        lambda path: np.lib.format.write_array(path.open("wb"), EIGENVALUES, version=(3, 0)),
+        *(lambda path, t=t: save(path, EIGENVALUES.astype(t)) for t in ("<f8", ">f8", "<f4", ">f4")),
+        lambda path: save(path, EIGENVALUES[:, None]),
+        lambda path: save(path, np.asfortranarray(EIGENVALUES[None])),
+        lambda path: save(path, EIGENVALUES, version=(3, 0)),
     ],
 )
-def test_a_spectrum_is_read_as_numpy_and_spreadsheets_write_it(save, tmp_path, monkeypatch):
+def test_a_spectrum_is_read_as_numpy_and_spreadsheets_write_it(write, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "plain").write_text("3\n2\n1\n0.5\n")
-    save(tmp_path / "given")
+    write(tmp_path / "given")
     problem = ["theory", "--alpha", "1", "--tokens", "1", "--activation", "identity", "--noise-out", "0.5"]
     (plain,) = objects(*problem, "--teacher", "spectrum:plain")
     (given,) = objects(*problem, "--teacher", "spectrum:given")
