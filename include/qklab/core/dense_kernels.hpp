@@ -4,9 +4,8 @@
 
 /// Eigen's inner kernels for doubles, compiled once, in src/core/dense_kernels.cpp.
 ///
-/// Nobody needs to include this: without it a file that multiplies or diagonalises matrices compiles copies
-/// of its own of the same kernels, and a build spends a third of its time on them. It stands in the
-/// precompiled headers.
+/// Nobody needs to include this: without it every file that multiplies or diagonalises matrices compiles its
+/// own copies of the same kernels. It stands in the precompiled headers.
 
 #ifndef QKLAB_INSTANTIATE
 #define QKLAB_INSTANTIATE extern template
