@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "nested_brackets.hpp"
 #include "qklab/theory/fixed_point/continuation.hpp"
@@ -17,8 +18,8 @@ namespace {
 /// Solves one problem.
 class Solver {
  public:
-  Solver(const Problem& problem, const SolveOptions& options, StateEvolutionSamples& maps)
-      : problem_(problem),
+  Solver(Problem problem, const SolveOptions& options, StateEvolutionSamples& maps)
+      : problem_(std::move(problem)),
         options_(options),
         maps_(maps),
         search_(maps, {.tolerance = options.tolerance,

@@ -37,7 +37,7 @@ FixedPoint StateEvolutionSamples::approach(const Eigen::VectorXd& start) {
   FixedPointOptions goal{
       .tolerance = 1e-2, .max_evaluations = options_.max_iterations, .stop = options_.stop};
   coarse_->use(DivergenceEstimator::stein);
-  const FixedPoint rough = solve_fixed_point(map, start, goal);
+  FixedPoint rough = solve_fixed_point(map, start, goal);
   if (!is_answer(rough.outcome)) return rough;
   fine_->choose_estimator(rough.x);
   coarse_->use(fine_->estimator());
