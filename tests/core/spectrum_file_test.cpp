@@ -51,9 +51,7 @@ TEST_F(SpectrumFile, IsAColumnOrARow) {
   for (const char* text :
        {"# made by hand\n1.5\n\n 2e-3 \r\n0\n", "1.5 2e-3 0", "1.5,2e-3,0\n", "1.5, 2e-3 ,0,,\n",
         "1.5;2e-3;0\r\n", "\t1.5\t2e-3\t0", "1.5,\n2e-3,\n0,\n", "1.5\r2e-3\r0\r", "+1.5\n+2e-3\n-0\n",
-        "\xef\xbb\xbf"
-        "1.5\n2e-3\n0",
-        "1.5 # largest\n2e-3# next\n0 #\n", "# \xce\xbb\n1.5\n.2e-2\n0"}) {
+        "\357\273\2771.5\n2e-3\n0", "1.5 # largest\n2e-3# next\n0 #\n", "# \xce\xbb\n1.5\n.2e-2\n0"}) {
     EXPECT_EQ(values(text), expected) << text;
   }
 }

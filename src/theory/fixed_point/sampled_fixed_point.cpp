@@ -18,7 +18,7 @@ FixedPoint SampledFixedPoint::find(const Eigen::VectorXd& start) {
 FixedPoint SampledFixedPoint::find_on_sample(const Eigen::VectorXd& start) {
   const auto on_coarse = [this](const Eigen::VectorXd& x) { return map_.on_coarse(x); };
   const auto on_fine = [this](const Eigen::VectorXd& x) { return map_.on_fine(x); };
-  const FixedPoint coarse = map_.approach(start);
+  FixedPoint coarse = map_.approach(start);
   evaluations_ += coarse.evaluations;
   if (!is_answer(coarse.outcome)) return coarse;
 
